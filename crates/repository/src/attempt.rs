@@ -1,0 +1,140 @@
+//! Running a body as one transaction until it commits: a few optimistic tries, then the serial
+//! lane, in which it must finish.
+
+use crate::document::CommitNumber;
+use crate::errors::{BeginError, CommitError};
+use crate::limits::{LANE_TRIES, OPTIMISTIC_TRIES};
+use crate::repository::Repository;
+use crate::transaction::{Outcome, Transaction};
+use std::sync::atomic::Ordering;
+
+/// What a finished run gives.
+#[derive(Debug)]
+pub struct Ran<T> {
+    /// What the body returned in the try that committed.
+    pub value: T,
+    /// A reply may leave when `durable >= wait_for`: max(view, own commit).
+    pub wait_for: CommitNumber,
+    /// Own commit, if anything was written.
+    pub committed: Option<CommitNumber>,
+    /// Tries that lost.
+    pub conflicts: u32,
+}
+
+/// The end of the optimistic tries.
+#[derive(Debug)]
+pub enum Attempt<T> {
+    /// Committed.
+    Done(Ran<T>),
+    /// Lost `OPTIMISTIC_TRIES` times, or held back by the serial lane; use [`Repository::run`] on
+    /// a thread that may block.
+    Contended,
+}
+
+/// Why a run ended without a commit.
+#[derive(Debug)]
+pub enum RunError<E> {
+    /// The body refused; nothing was written. What it read may be revealed in a reply only when
+    /// `durable >= wait_for`.
+    Body {
+        /// The body's error.
+        error: E,
+        /// See above.
+        wait_for: CommitNumber,
+    },
+    /// No transaction could begin.
+    Begin(BeginError),
+    /// The commit was refused.
+    Commit(CommitError),
+}
+
+/// One try.
+enum Try<T> {
+    Done(Ran<T>),
+    Lost(Transaction),
+    HeldBack,
+}
+
+impl Repository {
+    /// Runs `body` as one transaction; a conflict runs it again on a fresh view. Never blocks.
+    pub fn try_run<T, E>(
+        &self,
+        mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<Attempt<T>, RunError<E>> {
+        for conflicts in 0..OPTIMISTIC_TRIES {
+            match self.attempt(&mut body, false, conflicts)? {
+                Try::Done(ran) => return Ok(Attempt::Done(ran)),
+                Try::Lost(_) => {}
+                Try::HeldBack => break,
+            }
+        }
+        Ok(Attempt::Contended)
+    }
+
+    /// As `try_run`, then in the serial lane, where it must finish. May block, for a bounded time.
+    pub fn run<T, E>(
+        &self,
+        mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<Ran<T>, RunError<E>> {
+        let mut conflicts = 0;
+        let lost = loop {
+            match self.attempt(&mut body, false, conflicts)? {
+                Try::Done(ran) => return Ok(ran),
+                Try::HeldBack => self.store.lane.wait(),
+                Try::Lost(lost) => {
+                    conflicts += 1;
+                    if conflicts == OPTIMISTIC_TRIES {
+                        break lost;
+                    }
+                }
+            }
+        };
+        self.run_in_lane(&mut body, &lost, conflicts)
+    }
+
+    fn run_in_lane<T, E>(
+        &self,
+        body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+        lost: &Transaction,
+        mut conflicts: u32,
+    ) -> Result<Ran<T>, RunError<E>> {
+        self.store.counters.serial_lane.fetch_add(1, Ordering::Relaxed);
+        let turn = self.store.lane.enter();
+        turn.reserve(lost.footprint());
+        let mut tries = 0;
+        loop {
+            match self.attempt(body, true, conflicts)? {
+                Try::Done(ran) => return Ok(ran),
+                // It touched something that was not reserved.
+                Try::Lost(lost) if tries < LANE_TRIES => turn.reserve(lost.footprint()),
+                Try::Lost(_) | Try::HeldBack => turn.reserve_everything(),
+            }
+            tries += 1;
+            conflicts += 1;
+        }
+    }
+
+    fn attempt<T, E>(
+        &self,
+        body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+        in_lane: bool,
+        conflicts: u32,
+    ) -> Result<Try<T>, RunError<E>> {
+        let mut transaction = self.begin().map_err(RunError::Begin)?;
+        let view = transaction.view();
+        let value =
+            body(&mut transaction).map_err(|error| RunError::Body { error, wait_for: view })?;
+        let done = |value, wait_for, committed| {
+            Ok(Try::Done(Ran { value, wait_for, committed, conflicts }))
+        };
+        match transaction.decide(in_lane).map_err(RunError::Commit)? {
+            Outcome::Committed(number) => done(value, number, Some(number)),
+            Outcome::Unchanged(view) => done(value, view, None),
+            Outcome::HeldBack => Ok(Try::HeldBack),
+            Outcome::Conflict(_) => {
+                self.store.counters.conflicts.fetch_add(1, Ordering::Relaxed);
+                Ok(Try::Lost(transaction))
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The steward: a thread that brings the engine up to date, keeps memory within its bound and
+//! lets tables be merged. Nobody waits for it, except that commits are refused while memory is
+//! full of documents that the engine does not have.
+
+use crate::document::{CommitNumber, Document};
+use crate::engine::{EngineError, StateRow};
+use crate::errors::Poisoned;
+use crate::hot::{Collection, Held};
+use crate::limits::CHECKPOINT_LOG_BYTES;
+use crate::name::Key;
+use crate::store::Store;
+use crate::views::View;
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often the steward looks whether there is something to do.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A checkpoint that failed is tried again after so many looks.
+const LOOKS_AFTER_FAILURE: u32 = 40;
+
+/// Why a checkpoint was not written. The list of changes is kept for the next one.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CheckpointError {
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+}
+
+/// The steward's thread.
+pub(crate) struct Steward {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Steward {
+    pub(crate) fn start(store: Arc<Store>, hot_bytes_max: usize) -> std::io::Result<Self> {
+        let stop: Arc<(Mutex<bool>, Condvar)> = Arc::default();
+        let watched = Arc::clone(&stop);
+        let mut rounds = Rounds { hot_bytes_max, log_bytes_at_checkpoint: 0, pause: 0 };
+        let run = move || {
+            let mut stopped = watched.0.lock();
+            while !*stopped {
+                watched.1.wait_for(&mut stopped, LOOK_EVERY);
+                if !*stopped {
+                    drop(stopped);
+                    rounds.round(&store);
+                    stopped = watched.0.lock();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("steward".to_owned()).spawn(run)?;
+        Ok(Self { stop, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Ends the thread; a checkpoint under way is finished first.
+    pub(crate) fn stop(&self) {
+        *self.stop.0.lock() = true;
+        self.stop.1.notify_all();
+        let thread = self.thread.lock().take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            log::error!("the steward panicked");
+        }
+    }
+}
+
+struct Rounds {
+    hot_bytes_max: usize,
+    log_bytes_at_checkpoint: u64,
+    pause: u32,
+}
+
+impl Rounds {
+    fn round(&mut self, store: &Store) {
+        let (_, log_bytes) = store.tranlog.written();
+        let log_bytes = log_bytes - self.log_bytes_at_checkpoint;
+        // Unwritten documents may take a quarter of memory before they are written.
+        let due = log_bytes > CHECKPOINT_LOG_BYTES.min(self.hot_bytes_max as u64 / 4);
+        self.pause = self.pause.saturating_sub(1);
+        if due && self.pause == 0 {
+            let begun = store.tranlog.written().1;
+            match checkpoint(store).and_then(|()| Ok(compact(store)?)) {
+                Ok(()) => self.log_bytes_at_checkpoint = begun,
+                Err(error) => {
+                    log::error!("no checkpoint could be written, it will be tried again: {error}");
+                    self.pause = LOOKS_AFTER_FAILURE;
+                }
+            }
+        }
+        self.keep_within_memory(store);
+    }
+
+    fn keep_within_memory(&self, store: &Store) {
+        let aim = self.hot_bytes_max - self.hot_bytes_max / 8;
+        if store.hot.bytes() > aim {
+            let engine = store.views.oldest_engine().commit;
+            for all in [false, true] {
+                for collection in store.hot.collections() {
+                    let excess = store.hot.bytes().saturating_sub(aim);
+                    collection.evict(engine, &store.views, excess, all);
+                }
+            }
+        }
+        let is_full = store.hot.bytes() > self.hot_bytes_max;
+        if is_full != store.is_full.swap(is_full, Ordering::Relaxed) && is_full {
+            log::warn!("memory is full of documents not yet in the engine; refusing commits");
+        }
+    }
+}
+
+/// Brings the engine to the newest view.
+pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
+    let (view, time, mut changed) = {
+        let mut sequence = store.sequence.lock();
+        let view = store.views.open(sequence.time);
+        sequence.listed_after = view.number;
+        (view, sequence.time, std::mem::take(&mut sequence.changed))
+    };
+    if changed.is_empty() {
+        return Ok(());
+    }
+    changed.sort_unstable_by(|a, b| (a.0.id, &a.1).cmp(&(b.0.id, &b.1)));
+    changed.dedup_by(|a, b| (a.0.id, &a.1) == (b.0.id, &b.1));
+    let state = StateRow { commit: view.number, time };
+    let written = write(store, &view, state, &changed);
+    if let Err(error) = written {
+        store.sequence.lock().changed.append(&mut changed);
+        return Err(error);
+    }
+    store.views.publish_engine(store.engine.state(view.number));
+    let commit = view.number;
+    drop(view);
+    let engine = store.views.oldest_engine().commit;
+    for (collection, key) in &changed {
+        collection.tidy(key, engine, &store.views);
+    }
+    store.tranlog.checkpointed(commit);
+    Ok(())
+}
+
+fn write(
+    store: &Store,
+    view: &View,
+    state: StateRow,
+    changed: &[(Arc<Collection>, Key)],
+) -> Result<(), CheckpointError> {
+    let mut ingest = store.engine.ingest(state)?;
+    for (collection, key) in changed {
+        let document = version_at(collection, key, view.number);
+        ingest.write(collection.id, key.as_str(), document.as_deref())?;
+    }
+    // The engine must never be ahead of the log.
+    store.tranlog.wait_durable(state.commit)?;
+    ingest.finish()?;
+    Ok(())
+}
+
+fn version_at(collection: &Collection, key: &Key, view: CommitNumber) -> Option<Arc<Document>> {
+    match collection.get(key, view) {
+        Held::Version(document) => document,
+        // Listed documents stay in memory until they are in the engine; see `Collection::evict`.
+        Held::Elsewhere => unreachable!("a changed document left memory before its checkpoint"),
+    }
+}
+
+fn compact(store: &Store) -> Result<(), EngineError> {
+    store.engine.compact(store.views.oldest_engine())?;
+    // Views that open from now on read from the merged tables.
+    store.views.publish_engine(store.engine.state(store.views.engine().commit));
+    Ok(())
+}

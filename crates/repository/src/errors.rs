@@ -1,0 +1,187 @@
+//! What can go wrong, one enum per kind of operation. A conflict is not here: it is an outcome.
+
+use crate::document::CommitNumber;
+use crate::limits;
+use std::path::PathBuf;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A collection name or key that breaks its rule.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum NameError {
+    /// See [`crate::CollectionName`].
+    #[error(
+        "a collection name is a-z, 0-9, _ and -, starts with a letter or _ and has at most {max} \
+         bytes; got \"{got}\"",
+        max = limits::COLLECTION_NAME_BYTES_MAX
+    )]
+    Collection {
+        /// The start of what came.
+        got: String,
+    },
+    /// See [`crate::Key`].
+    #[error(
+        "a key is 1 to {max} bytes of UTF-8 without control characters; got {bytes} bytes: \"{got}\"",
+        max = limits::KEY_BYTES_MAX
+    )]
+    Key {
+        /// The start of what came.
+        got: String,
+        /// Its length.
+        bytes: usize,
+    },
+}
+
+/// Why a repository did not open.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// A file system call failed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: "create the folder", "read", ...
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Another process holds the file lock.
+    #[error(
+        "the repository in {} is open in another process{}; stop it, or use another --data folder",
+        path.display(),
+        pid.map(|p| format!(" (pid {p})")).unwrap_or_default()
+    )]
+    Locked {
+        /// The data folder.
+        path: PathBuf,
+        /// The holder, if it could be read.
+        pid: Option<u32>,
+    },
+    /// The folder holds something that is not a repository of a version this build reads.
+    #[error("{} is not a repository this version can open: {why}", path.display())]
+    NotARepository {
+        /// The data folder.
+        path: PathBuf,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// Acknowledged data is damaged: a record that was synced cannot be read back.
+    #[error(
+        "the tranlog is damaged: segment {} at offset {offset}: {why}. Nothing was changed. \
+         Restore the folder from a backup, or run `sarsen verify --data DIR` for the full list",
+        segment.display()
+    )]
+    Damaged {
+        /// The segment file.
+        segment: PathBuf,
+        /// Byte offset of the unreadable record.
+        offset: u64,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// The storage engine refused its files.
+    #[error("the storage engine cannot open {}: {why}", path.display())]
+    Engine {
+        /// The engine's folder.
+        path: PathBuf,
+        /// What it said.
+        why: String,
+    },
+    /// `--memory` is below the smallest size that works.
+    #[error("--memory must be at least {min} bytes; got {got}", min = limits::MEMORY_BYTES_MIN)]
+    MemoryTooSmall {
+        /// What came.
+        got: u64,
+    },
+}
+
+/// A write or sync of the tranlog failed. The repository serves no further commit, and no reply
+/// that waits will be released, until it is opened again.
+#[derive(Clone, Debug, Error)]
+#[error(
+    "the tranlog could not be written ({cause}); commits after {durable} are not durable and none \
+     is accepted until the repository is reopened: free the disk, then restart sarsen"
+)]
+pub struct Poisoned {
+    /// The last commit that is durable.
+    pub durable: CommitNumber,
+    /// What the operating system said.
+    pub cause: Arc<str>,
+}
+
+/// Why no transaction could begin.
+#[derive(Clone, Debug, Error)]
+pub enum BeginError {
+    /// The repository is poisoned.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    /// The repository is being closed.
+    #[error("the repository is closed; open it again")]
+    Closed,
+}
+
+/// Why closing did not leave a checkpoint. Nothing that was acknowledged is lost: the next opening
+/// reads it from the tranlog.
+#[derive(Clone, Debug, Error)]
+#[error("no checkpoint could be written: {0}")]
+pub struct CloseError(pub(crate) String);
+
+/// Why a read failed.
+#[derive(Clone, Debug, Error)]
+pub enum ReadError {
+    /// The storage engine could not read its files.
+    #[error("the storage engine could not read: {0}; run `sarsen verify --data DIR`")]
+    Engine(Arc<str>),
+    /// The transaction noted more reads than the bound.
+    #[error("a transaction reads at most {max} documents", max = limits::TRANSACTION_READS_MAX)]
+    TooManyReads,
+}
+
+/// Why a write could not be staged. The transaction goes on without it.
+#[derive(Clone, Debug, Error)]
+pub enum StageError {
+    /// The body is too large.
+    #[error("a document has at most {max} bytes; got {bytes}", max = limits::DOCUMENT_BYTES_MAX)]
+    DocumentTooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// The media type is too long.
+    #[error("a media type has at most {max} bytes; got {bytes}", max = limits::MEDIA_TYPE_BYTES_MAX)]
+    MediaTypeTooLong {
+        /// Its size.
+        bytes: usize,
+    },
+    /// The transaction stages more writes than the bound.
+    #[error("a transaction writes at most {max} documents", max = limits::TRANSACTION_WRITES_MAX)]
+    TooManyWrites,
+    /// The writes of the transaction together are too large.
+    #[error("a transaction writes at most {max} bytes", max = limits::TRANSACTION_BYTES_MAX)]
+    TransactionTooLarge,
+    /// The merge operation does not fit what the document holds.
+    #[error("{operation} cannot be applied to {collection}/{key}: {why}")]
+    Merge {
+        /// "add", ...
+        operation: &'static str,
+        /// The collection's name.
+        collection: String,
+        /// The document's key.
+        key: String,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// The document had to be read first, and that failed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// Why a commit was refused. Nothing was committed.
+#[derive(Clone, Debug, Error)]
+pub enum CommitError {
+    /// The repository is poisoned.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    /// More is waiting for the disk than the bound allows.
+    #[error("the disk is behind: {0}; try again shortly")]
+    Overloaded(&'static str),
+}

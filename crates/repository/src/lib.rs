@@ -1,0 +1,41 @@
+//! The repository: documents, views, serializable commits and the transaction log.
+//!
+//! This crate takes bytes and time as arguments. It opens no socket, starts no async runtime and
+//! reads no clock except the one it is given. `docs/transactions.md` has the argument that its
+//! commits are serializable and durable; `docs/format.md` has every byte it puts on disk.
+
+mod apply;
+mod attempt;
+mod checkpoint;
+mod conflict;
+mod document;
+mod engine;
+mod errors;
+mod folder;
+mod hot;
+pub mod json;
+mod lane;
+pub mod limits;
+mod merge;
+mod name;
+mod record;
+mod recovery;
+mod repository;
+mod store;
+mod tranlog;
+mod transaction;
+mod verify;
+mod views;
+
+pub use attempt::{Attempt, Ran, RunError};
+pub use conflict::Conflict;
+pub use document::{CommitNumber, Document, MediaType, Timestamp};
+pub use errors::{
+    BeginError, CloseError, CommitError, NameError, OpenError, Poisoned, ReadError, StageError,
+};
+pub use merge::Merge;
+pub use name::{CollectionName, Key};
+pub use repository::{Options, Recovery, Repository, Stats};
+pub use store::Clock;
+pub use transaction::{Outcome, Transaction};
+pub use verify::{VerifyReport, verify};

@@ -1,0 +1,48 @@
+//! Every bound of the repository, with what happens when it is reached.
+
+/// Longest collection name, in bytes. Longer: `NameError::Collection`.
+pub const COLLECTION_NAME_BYTES_MAX: usize = 64;
+
+/// Longest key, in bytes of UTF-8. Longer: `NameError::Key`.
+pub const KEY_BYTES_MAX: usize = 512;
+
+/// Largest document body, in bytes. Larger: `StageError::DocumentTooLarge`.
+pub const DOCUMENT_BYTES_MAX: usize = 8 << 20;
+
+/// Longest media type, in bytes. Longer: `StageError::MediaTypeTooLong`.
+pub const MEDIA_TYPE_BYTES_MAX: usize = 255;
+
+/// Most writes in one transaction. More: `StageError::TooManyWrites`.
+pub const TRANSACTION_WRITES_MAX: usize = 10_000;
+
+/// Most reads noted by one transaction. More: `ReadError::TooManyReads`.
+pub const TRANSACTION_READS_MAX: usize = 100_000;
+
+/// Most bytes in the record of one transaction. More: `StageError::TransactionTooLarge`.
+pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
+
+/// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
+pub const JSON_DEPTH_MAX: usize = 128;
+
+/// Bytes handed to the tranlog's writer and not yet on disk. More: `CommitError::Overloaded`;
+/// nothing was committed and the caller may try again.
+pub const UNSYNCED_BYTES_MAX: usize = 128 << 20;
+
+/// Optimistic tries of a transaction before it enters the serial lane.
+pub const OPTIMISTIC_TRIES: u32 = 4;
+
+/// Smallest `--memory`, in bytes. Less: `OpenError::MemoryTooSmall`.
+pub const MEMORY_BYTES_MIN: u64 = 32 << 20;
+
+const _: () = assert!(DOCUMENT_BYTES_MAX < TRANSACTION_BYTES_MAX);
+const _: () = assert!(TRANSACTION_BYTES_MAX < UNSYNCED_BYTES_MAX);
+
+/// Longest wait for the serial lane before a transaction that was held back tries again.
+pub const LANE_WAIT_MAX_MS: u64 = 1_000;
+
+/// Tries in the serial lane with documents reserved one by one; then everything is reserved, and
+/// the next try must succeed.
+pub const LANE_TRIES: u32 = 3;
+
+/// Bytes of tranlog after which a checkpoint is written: bounds the time that recovery takes.
+pub const CHECKPOINT_LOG_BYTES: u64 = 256 << 20;

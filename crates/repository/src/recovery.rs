@@ -1,0 +1,179 @@
+//! Opening: the engine's state, then the tranlog after it, through the same door as live commits.
+
+use crate::apply::{self, COLLECTIONS, COLLECTIONS_ID};
+use crate::document::{CommitNumber, Document};
+use crate::engine::Engine;
+use crate::errors::{OpenError, ReadError};
+use crate::folder::Folder;
+use crate::hot::Hot;
+use crate::lane::Lane;
+use crate::limits::MEMORY_BYTES_MIN;
+use crate::name::CollectionName;
+use crate::record::{self, Write};
+use crate::repository::{Options, Recovery};
+use crate::store::{Counters, Sequence, Store};
+use crate::tranlog::{Scan, Tranlog, scan};
+use crate::views::{EngineState, Views};
+use bytes::Bytes;
+use parking_lot::Mutex;
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What opening gives to the repository.
+pub(crate) struct Opened {
+    pub store: Arc<Store>,
+    pub hot_bytes_max: usize,
+    pub lock: File,
+}
+
+/// How `--memory` is divided: the rest is for write buffers.
+const BLOCK_CACHE_SHARE: u64 = 4;
+const HOT_SHARE_OF_8: u64 = 5;
+
+/// Opens or creates the repository of `options`.
+pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
+    if options.memory_bytes < MEMORY_BYTES_MIN {
+        return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
+    }
+    let (folder, created) = Folder::open_or_create(&options.folder)?;
+    let engine = Engine::open(&folder.engine(), options.memory_bytes / BLOCK_CACHE_SHARE)?;
+    let replayed = replay(&folder, engine)?;
+    if let Some(torn) = &replayed.scan.torn_tail {
+        torn.repair()?;
+    }
+    let recovery = Recovery {
+        created,
+        replayed: replayed.commits,
+        torn_tail: replayed.scan.torn_tail.as_ref().map(|torn| {
+            format!(
+                "dropped an unfinished write at the end of the tranlog ({} at offset {}: {}); no \
+                 commit in it was acknowledged",
+                torn.segment.display(),
+                torn.offset,
+                torn.why
+            )
+        }),
+    };
+    let last = replayed.scan.last;
+    let tranlog = Tranlog::start(
+        folder.tranlog(),
+        folder.id,
+        replayed.scan.segments,
+        (replayed.checkpoint, last),
+    )
+    .map_err(|source| OpenError::Io {
+        action: "make a tranlog segment in",
+        path: folder.tranlog(),
+        source,
+    })?;
+    let store = Store {
+        hot: replayed.hot,
+        views: replayed.views,
+        engine: replayed.engine,
+        tranlog,
+        sequence: Mutex::new(replayed.sequence),
+        lane: Lane::default(),
+        clock: Arc::clone(&options.clock),
+        counters: Counters::default(),
+        is_full: AtomicBool::new(false),
+    };
+    let hot_bytes_max = (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize;
+    Ok((Opened { store: Arc::new(store), hot_bytes_max, lock: folder.lock }, recovery))
+}
+
+/// The state that engine and tranlog give together.
+pub(crate) struct Replayed {
+    pub hot: Hot,
+    pub views: Arc<Views>,
+    pub engine: Engine,
+    pub sequence: Sequence,
+    pub scan: Scan,
+    pub commits: u64,
+    /// The commit that the engine held.
+    pub checkpoint: CommitNumber,
+}
+
+/// Reads engine and tranlog; changes nothing on disk.
+pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenError> {
+    let unreadable =
+        |error: ReadError| OpenError::Engine { path: folder.engine(), why: error.to_string() };
+    let row = engine.state_row().map_err(unreadable)?;
+    let at = engine.state(row.commit);
+    let hot = Hot::new();
+    load_collections(&hot, &engine, at).map_err(unreadable)?;
+    let mut replay = Replay {
+        views: Arc::new(Views::new(row.commit, at)),
+        hot,
+        engine,
+        at,
+        sequence: Sequence {
+            last: row.commit,
+            time: row.time,
+            changed: Vec::new(),
+            listed_after: row.commit,
+        },
+    };
+    let scan = scan(&folder.tranlog(), folder.id, row.commit, &mut |number, record| {
+        replay.record(number, &record)
+    })?;
+    let Replay { hot, views, engine, sequence, .. } = replay;
+    let commits = scan.last.0 - row.commit.0;
+    Ok(Replayed { hot, views, engine, sequence, scan, commits, checkpoint: row.commit })
+}
+
+struct Replay {
+    hot: Hot,
+    views: Arc<Views>,
+    engine: Engine,
+    /// The engine's state, which does not move while the log is replayed.
+    at: EngineState,
+    sequence: Sequence,
+}
+
+impl Replay {
+    fn record(&mut self, number: CommitNumber, record: &Bytes) -> Result<(), String> {
+        let (time, writes) =
+            record::decode(record).map_err(|e| format!("commit {number} cannot be read {e}"))?;
+        let bases = writes.iter().map(|write| self.base(write)).collect::<Result<Vec<_>, _>>();
+        let bases = bases.map_err(|e| format!("commit {number}: {e}"))?;
+        let state = apply::State { hot: &self.hot, views: &self.views };
+        let changed = apply::apply(&state, (number, time), &writes, |i| bases[i].clone()).map_err(
+            |conflict| {
+                let (collection, key) = &conflict.documents[0];
+                format!("commit {number} no longer fits {collection}/{key}")
+            },
+        )?;
+        self.sequence.note(changed);
+        self.sequence.last = number;
+        self.sequence.time = time;
+        self.views.publish(number);
+        Ok(())
+    }
+
+    fn base(&self, write: &Write) -> Result<Option<Arc<Document>>, ReadError> {
+        match self.hot.collection(&write.collection) {
+            Some(collection) if collection.last_change(&write.key).is_none() => {
+                self.engine.get(self.at, collection.id, write.key.as_str())
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Makes the collections known that the engine holds.
+fn load_collections(hot: &Hot, engine: &Engine, at: EngineState) -> Result<(), ReadError> {
+    let damaged =
+        |what: String| ReadError::Engine(format!("the list of collections: {what}").into());
+    let name = |name: &str| CollectionName::new(name).map_err(|e| damaged(e.to_string()));
+    let catalog = hot.add_collection(&name(COLLECTIONS)?, COLLECTIONS_ID);
+    if at.commit == CommitNumber(0) {
+        return Ok(());
+    }
+    engine.scan_collection(at, catalog.id, |key, document| {
+        let id =
+            apply::collection_id(&document).ok_or_else(|| damaged(format!("no id for {key}")))?;
+        hot.add_collection(&name(key)?, id);
+        Ok(())
+    })
+}

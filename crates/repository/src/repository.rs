@@ -1,0 +1,154 @@
+//! The repository as a whole: what a program opens, asks and closes.
+
+use crate::checkpoint::{self, Steward};
+use crate::document::CommitNumber;
+use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
+use crate::recovery;
+use crate::store::{Clock, Store};
+use crate::transaction::Transaction;
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How to open a repository.
+pub struct Options {
+    /// The data folder; made if missing.
+    pub folder: PathBuf,
+    /// Bound on documents in memory, write buffers and block cache together, in bytes.
+    pub memory_bytes: u64,
+    /// The only clock the repository reads.
+    pub clock: Clock,
+}
+
+/// What opening found.
+#[derive(Clone, Debug, Default)]
+pub struct Recovery {
+    /// Whether the folder was empty and a new repository was made.
+    pub created: bool,
+    /// Commits applied again from the tranlog.
+    pub replayed: u64,
+    /// Where a torn tail was dropped: one line to report.
+    pub torn_tail: Option<String>,
+}
+
+/// Figures for an operator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// The newest commit that views see.
+    pub visible: CommitNumber,
+    /// The newest commit that is durable; where the repository is poisoned, the last that was.
+    pub durable: CommitNumber,
+    /// The commit that the storage engine holds.
+    pub checkpoint: CommitNumber,
+    /// Commits made since opening.
+    pub commits: u64,
+    /// Tries that lost to a conflict since opening.
+    pub conflicts: u64,
+    /// Transactions that entered the serial lane since opening.
+    pub serial_lane: u64,
+    /// Writes (each durable when it returns) to the tranlog since opening.
+    pub tranlog_batches: u64,
+    /// Bytes appended to the tranlog since opening, padding included.
+    pub tranlog_bytes: u64,
+    /// Open views.
+    pub views: usize,
+    /// Bytes that documents in memory take.
+    pub memory_bytes: u64,
+    /// Bytes of the storage engine's tables.
+    pub engine_bytes: u64,
+}
+
+/// One open repository; share it in an `Arc`.
+pub struct Repository {
+    pub(crate) store: Arc<Store>,
+    steward: Steward,
+    is_closed: AtomicBool,
+    /// Locked for as long as the repository is open.
+    _lock: File,
+}
+
+impl Repository {
+    /// Opens, or creates, the repository in `options.folder`.
+    pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
+        let (opened, recovery) = recovery::open(&options)?;
+        let steward =
+            Steward::start(Arc::clone(&opened.store), opened.hot_bytes_max).map_err(|source| {
+                OpenError::Io { action: "start a thread for", path: options.folder.clone(), source }
+            })?;
+        let is_closed = AtomicBool::new(false);
+        let repository = Self { store: opened.store, steward, is_closed, _lock: opened.lock };
+        Ok((Arc::new(repository), recovery))
+    }
+
+    /// Begins a transaction on the newest view.
+    pub fn begin(&self) -> Result<Transaction, BeginError> {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(BeginError::Closed);
+        }
+        self.store.tranlog.durable()?;
+        Ok(Transaction::new(Arc::clone(&self.store)))
+    }
+
+    /// The newest durable commit.
+    pub fn durable(&self) -> Result<CommitNumber, Poisoned> {
+        self.store.tranlog.durable()
+    }
+
+    /// Calls `listener` on the writer's thread each time the durable number has moved, and when
+    /// the repository is poisoned. It must not block. It lives as long as the repository.
+    pub fn on_durable(&self, listener: Box<dyn Fn() + Send + Sync>) {
+        self.store.tranlog.on_durable(listener);
+    }
+
+    /// Blocks until `number` is durable.
+    pub fn wait_durable(&self, number: CommitNumber) -> Result<(), Poisoned> {
+        self.store.tranlog.wait_durable(number)
+    }
+
+    /// Figures now.
+    pub fn stats(&self) -> Stats {
+        let store = &self.store;
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let (tranlog_batches, tranlog_bytes) = store.tranlog.written();
+        Stats {
+            visible: store.views.visible(),
+            durable: store.tranlog.durable().unwrap_or_else(|poisoned| poisoned.durable),
+            checkpoint: store.views.engine().commit,
+            commits: load(&store.counters.commits),
+            conflicts: load(&store.counters.conflicts),
+            serial_lane: load(&store.counters.serial_lane),
+            tranlog_batches,
+            tranlog_bytes,
+            views: store.views.count(),
+            memory_bytes: store.hot.bytes() as u64,
+            engine_bytes: store.engine.disk_bytes(),
+        }
+    }
+
+    /// Brings the engine to the newest commit, so that the log is not needed for opening.
+    pub fn checkpoint(&self) -> Result<(), CloseError> {
+        checkpoint::checkpoint(&self.store).map_err(|error| CloseError(error.to_string()))
+    }
+
+    /// Refuses new transactions, writes what is committed and a checkpoint, and ends the threads.
+    /// The folder may be opened again once the repository is dropped.
+    pub fn close(&self) -> Result<(), CloseError> {
+        if self.is_closed.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.steward.stop();
+        let written = self.checkpoint();
+        self.store.tranlog.close();
+        written
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        // Without a checkpoint, as after a crash, unless `close` was called: dropping loses
+        // nothing that was acknowledged.
+        self.steward.stop();
+        self.store.tranlog.close();
+    }
+}
