@@ -181,6 +181,9 @@ pub enum CommitError {
     /// The repository is poisoned.
     #[error(transparent)]
     Poisoned(#[from] Poisoned),
+    /// The repository is being closed.
+    #[error("the repository is closed; open it again")]
+    Closed,
     /// More is waiting for the disk than the bound allows.
     #[error("the disk is behind: {0}; try again shortly")]
     Overloaded(&'static str),

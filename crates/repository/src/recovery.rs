@@ -112,6 +112,7 @@ pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenEr
             time: row.time,
             changed: Vec::new(),
             listed_after: row.commit,
+            is_closed: false,
         },
     };
     let scan = scan(&folder.tranlog(), folder.id, row.commit, &mut |number, record| {

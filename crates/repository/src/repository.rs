@@ -138,6 +138,7 @@ impl Repository {
             return Ok(());
         }
         self.steward.stop();
+        self.store.sequence.lock().is_closed = true;
         let written = self.checkpoint();
         self.store.tranlog.close();
         written
@@ -149,6 +150,7 @@ impl Drop for Repository {
         // Without a checkpoint, as after a crash, unless `close` was called: dropping loses
         // nothing that was acknowledged.
         self.steward.stop();
+        self.store.sequence.lock().is_closed = true;
         self.store.tranlog.close();
     }
 }

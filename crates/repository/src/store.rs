@@ -29,6 +29,8 @@ pub(crate) struct Sequence {
     pub changed: Vec<(Arc<Collection>, Key)>,
     /// The view of the last checkpoint that took the list.
     pub listed_after: CommitNumber,
+    /// No commit is decided any more.
+    pub is_closed: bool,
 }
 
 impl Sequence {
@@ -90,6 +92,9 @@ impl Store {
         let mut record = record::encode(proposal.writes.iter());
         let places = || proposal.writes.iter().map(|w| (w.collection.clone(), w.key.clone()));
         let mut sequence = self.sequence.lock();
+        if sequence.is_closed {
+            return Err(CommitError::Closed);
+        }
         self.tranlog.check()?;
         if self.is_full.load(Ordering::Relaxed) {
             return Err(CommitError::Overloaded("memory is full of unwritten documents"));

@@ -5,7 +5,7 @@
 mod harness;
 
 use harness::{Place, commit, key, put, read, write};
-use repository::{MediaType, OpenError, Outcome, Repository, verify};
+use repository::{CommitError, MediaType, OpenError, Outcome, Repository, verify};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -40,7 +40,10 @@ fn a_crash_loses_nothing_and_a_close_leaves_nothing_to_replay() {
     assert_eq!((recovery.created, recovery.replayed), (false, 5));
     assert_eq!(read(&repository, "k3").as_deref(), Some("3"));
     assert_eq!(write(&repository, "k3", "33"), 6);
+    let mut late = repository.begin().unwrap();
+    put(&mut late, "late", "1");
     repository.close().unwrap();
+    assert!(matches!(late.commit(), Err(CommitError::Closed)), "nobody would write its record");
     assert!(repository.begin().is_err(), "a closed repository begins nothing");
     drop(repository);
     let (repository, recovery) = place.open();
@@ -243,7 +246,7 @@ fn more_than_memory_is_kept_and_found_again() {
                     }
                     Ok(other) => panic!("{other:?}"),
                     // Memory is full of unwritten documents: the caller is asked to come back.
-                    Err(repository::CommitError::Overloaded(_)) if attempt < 10_000 => {
+                    Err(CommitError::Overloaded(_)) if attempt < 10_000 => {
                         std::thread::sleep(std::time::Duration::from_millis(5));
                     }
                     Err(error) => panic!("{error}"),
