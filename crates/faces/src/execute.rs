@@ -1,0 +1,182 @@
+//! Runs native operations: each is one transaction on the repository, and its outcome is given only
+//! when all that it reveals is durable.
+
+use crate::keys::KeyRandomness;
+use crate::operation::{Content, Operation, Outcome, Place};
+use crate::preconditions::{Preconditions, Verdict};
+use crate::problem::{Kind, Problem};
+use crate::reactor::Reactor;
+use repository::{
+    Attempt, BeginError, CollectionName, CommitNumber, Key, NameError, Ran, ReadError, RunError,
+    StageError, Transaction,
+};
+use std::sync::Arc;
+
+/// Runs `operation` and waits until its outcome may be revealed.
+pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<Outcome, Problem> {
+    if matches!(operation, Operation::CheckHealth) {
+        reactor.repository.durable().map_err(BeginError::Poisoned)?;
+        return Ok(Outcome::Healthy);
+    }
+    let ran = match reactor.repository.try_run(|tx| stage(&operation, tx)) {
+        Ok(Attempt::Done(ran)) => Ok(ran),
+        Ok(Attempt::Contended) => run_contended(operation, reactor).await?,
+        Err(error) => Err(error),
+    };
+    match ran {
+        Ok(ran) => {
+            reactor.gate.durable(ran.wait_for).await?;
+            conclude(ran)
+        }
+        Err(RunError::Body { error, wait_for }) => {
+            reactor.gate.durable(wait_for).await?;
+            Err(error.into())
+        }
+        Err(RunError::Begin(error)) => Err(error.into()),
+        Err(RunError::Commit(error)) => Err(error.into()),
+    }
+}
+
+type RunResult = Result<Ran<Staged>, RunError<Refusal>>;
+
+/// In the serial lane it must finish, but may block: not on the reactor's thread.
+async fn run_contended(operation: Operation, reactor: &Reactor) -> Result<RunResult, Problem> {
+    let repository = Arc::clone(&reactor.repository);
+    reactor.off_thread(move || repository.run(|tx| stage(&operation, tx))).await
+}
+
+/// What the body of a transaction did; the commit number is not known yet.
+enum Staged {
+    Read(Outcome),
+    Created { made_at: Option<Place> },
+    Replaced,
+    Deleted,
+}
+
+/// Why the body of a transaction refused.
+#[derive(Debug)]
+enum Refusal {
+    NotFound,
+    PreconditionFailed,
+    Name(NameError),
+    Read(ReadError),
+    Stage(StageError),
+}
+
+/// The body of the transaction.
+fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Staged, Refusal> {
+    match operation {
+        Operation::Get { place, preconditions } => get(tx, place, preconditions),
+        Operation::Put { place, content, preconditions } => put(tx, place, content, preconditions),
+        Operation::Delete { place, preconditions } => delete(tx, place, preconditions),
+        Operation::Create { collection, content, randomness, preconditions } => {
+            // The collection itself has no representation that a condition could be about.
+            if preconditions.for_write(None) == Verdict::Failed {
+                return Err(Refusal::PreconditionFailed);
+            }
+            create(tx, collection, content, *randomness)
+        }
+        Operation::CheckHealth => Ok(Staged::Read(Outcome::Healthy)),
+    }
+}
+
+/// A precondition counts only where the answer would otherwise be a success (RFC 9110 §13.2.1): a
+/// document that is not there is 404, whatever the conditions.
+fn get(tx: &mut Transaction, at: &Place, conditions: &Preconditions) -> Result<Staged, Refusal> {
+    let document = tx.get(&at.collection, &at.key)?.ok_or(Refusal::NotFound)?;
+    match conditions.for_read(&document) {
+        Verdict::Proceed => Ok(Staged::Read(Outcome::Found(document))),
+        Verdict::NotModified => {
+            Ok(Staged::Read(Outcome::NotModified { version: document.version }))
+        }
+        Verdict::Failed => Err(Refusal::PreconditionFailed),
+    }
+}
+
+fn put(
+    tx: &mut Transaction,
+    at: &Place,
+    content: &Content,
+    conditions: &Preconditions,
+) -> Result<Staged, Refusal> {
+    let current = tx.get(&at.collection, &at.key)?;
+    if conditions.for_write(current.as_deref()) == Verdict::Failed {
+        return Err(Refusal::PreconditionFailed);
+    }
+    write(tx, at, content)?;
+    Ok(if current.is_some() { Staged::Replaced } else { Staged::Created { made_at: None } })
+}
+
+fn delete(tx: &mut Transaction, at: &Place, conditions: &Preconditions) -> Result<Staged, Refusal> {
+    let current = tx.get(&at.collection, &at.key)?.ok_or(Refusal::NotFound)?;
+    if conditions.for_write(Some(&current)) == Verdict::Failed {
+        return Err(Refusal::PreconditionFailed);
+    }
+    tx.delete(&at.collection, &at.key)?;
+    Ok(Staged::Deleted)
+}
+
+/// A taken key is next to impossible, but overwriting its document would be a lost update.
+fn create(
+    tx: &mut Transaction,
+    collection: &CollectionName,
+    content: &Content,
+    mut randomness: KeyRandomness,
+) -> Result<Staged, Refusal> {
+    let place = loop {
+        let key = Key::new(&randomness.key_at(tx.time())).map_err(Refusal::Name)?;
+        if tx.get(collection, &key)?.is_none() {
+            break Place { collection: collection.clone(), key };
+        }
+        randomness = randomness.next();
+    };
+    write(tx, &place, content)?;
+    Ok(Staged::Created { made_at: Some(place) })
+}
+
+fn write(tx: &mut Transaction, at: &Place, content: &Content) -> Result<(), StageError> {
+    let Content { media_type, body } = content;
+    tx.put(&at.collection, &at.key, media_type.clone(), body.clone(), None)
+}
+
+fn conclude(ran: Ran<Staged>) -> Result<Outcome, Problem> {
+    let version = || written(ran.committed);
+    Ok(match ran.value {
+        Staged::Read(outcome) => outcome,
+        Staged::Created { made_at } => Outcome::Created { version: version()?, made_at },
+        Staged::Replaced => Outcome::Replaced { version: version()? },
+        Staged::Deleted => Outcome::Deleted,
+    })
+}
+
+fn written(committed: Option<CommitNumber>) -> Result<CommitNumber, Problem> {
+    committed.ok_or_else(|| Problem::internal(&"a staged write was not given a commit number"))
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<StageError> for Refusal {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::not_found(),
+            Refusal::PreconditionFailed => Self::new(
+                Kind::PreconditionFailed,
+                "the document is not in the state that the request's conditions ask for; \
+                 read it again and decide anew",
+            ),
+            Refusal::Name(error) => Self::internal(&error),
+            Refusal::Read(error) => error.into(),
+            Refusal::Stage(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Request bodies: read whole, within a size, a time, and the memory that all bodies of a reactor
+//! share.
+
+use crate::limits;
+use crate::problem::{Kind, Problem};
+use crate::reactor::Reactor;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// The memory that the request bodies of one reactor share.
+pub(crate) struct Room {
+    left_bytes: Rc<Cell<usize>>,
+}
+
+impl Room {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self { left_bytes: Rc::new(Cell::new(bytes)) }
+    }
+
+    fn reserve_nothing(&self) -> Reserved {
+        Reserved { left_bytes: Rc::clone(&self.left_bytes), bytes: 0 }
+    }
+}
+
+/// A part of the room; given back when dropped.
+pub(crate) struct Reserved {
+    left_bytes: Rc<Cell<usize>>,
+    bytes: usize,
+}
+
+impl Reserved {
+    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
+        let left = self.left_bytes.get().checked_sub(bytes).ok_or_else(|| {
+            Problem::new(Kind::Busy, "too many request bodies are being received; try again")
+        })?;
+        self.left_bytes.set(left);
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.left_bytes.set(self.left_bytes.get() + self.bytes);
+    }
+}
+
+/// A body, whole.
+pub(crate) struct Read {
+    pub bytes: Bytes,
+    /// To be kept as long as `bytes`.
+    pub reserved: Reserved,
+}
+
+/// Reads `body` to its end and takes it out of the option; after a failure it is still there.
+pub(crate) async fn read(body: &mut Option<Incoming>, reactor: &Reactor) -> Result<Read, Problem> {
+    let mut reserved = reactor.room.reserve_nothing();
+    let Some(incoming) = body else {
+        return Ok(Read { bytes: Bytes::new(), reserved });
+    };
+    // Before the first byte is asked for: a client that waits for 100 (Continue) need not send.
+    check_size(incoming.size_hint().lower())?;
+    let all = read_all(incoming, &mut reserved);
+    let bytes = tokio::time::timeout(reactor.timeouts.body, all)
+        .await
+        .unwrap_or_else(|_| Err(timed_out(reactor)))?;
+    *body = None;
+    Ok(Read { bytes, reserved })
+}
+
+/// A body that comes in one piece, as most do, is not copied.
+async fn read_all(body: &mut Incoming, reserved: &mut Reserved) -> Result<Bytes, Problem> {
+    let mut first = Bytes::new();
+    let mut joined = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        // Trailer fields are for nobody here.
+        let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
+        check_size((reserved.bytes + piece.len()) as u64)?;
+        reserved.grow(piece.len())?;
+        if first.is_empty() && joined.is_empty() {
+            first = piece;
+            continue;
+        }
+        joined.extend_from_slice(&std::mem::take(&mut first));
+        joined.extend_from_slice(&piece);
+    }
+    Ok(if joined.is_empty() { first } else { joined.freeze() })
+}
+
+fn check_size(bytes: u64) -> Result<(), Problem> {
+    if bytes <= limits::BODY_BYTES_MAX as u64 {
+        return Ok(());
+    }
+    let detail = format!("a body has at most {} bytes", limits::BODY_BYTES_MAX);
+    Err(Problem::new(Kind::BodyTooLarge, detail))
+}
+
+fn broken(error: &hyper::Error) -> Problem {
+    Problem::new(Kind::BrokenBody, format!("it ended early or is framed wrongly: {error}"))
+}
+
+fn timed_out(reactor: &Reactor) -> Problem {
+    let seconds = reactor.timeouts.body.as_secs_f32();
+    Problem::new(Kind::BodyTimeout, format!("a body has to arrive within {seconds} s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_taken_and_given_back() {
+        let room = Room::new(100);
+        let mut first = room.reserve_nothing();
+        let mut second = room.reserve_nothing();
+        assert!(first.grow(60).is_ok());
+        let refused = second.grow(41).unwrap_err();
+        assert_eq!(refused.kind, Kind::Busy);
+        assert!(second.grow(40).is_ok(), "a refused growth takes nothing");
+        drop(first);
+        assert!(second.grow(60).is_ok());
+        drop(second);
+        assert_eq!(room.left_bytes.get(), 100);
+    }
+
+    #[test]
+    fn the_size_limit_itself_is_allowed() {
+        assert!(check_size(limits::BODY_BYTES_MAX as u64).is_ok());
+        let refused = check_size(limits::BODY_BYTES_MAX as u64 + 1).unwrap_err();
+        assert_eq!(refused.kind, Kind::BodyTooLarge);
+    }
+}

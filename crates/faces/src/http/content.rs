@@ -1,0 +1,139 @@
+//! The media type of a document on its way in, from the header fields that describe a request's
+//! content.
+
+use crate::problem::{Kind, Problem};
+use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
+use repository::MediaType;
+use repository::limits::MEDIA_TYPE_BYTES_MAX;
+
+const EXPECTED: &str = "send Content-Type: application/json for a JSON document, or the media type \
+                        that the bytes have";
+
+/// The media type to store, or why the content cannot be stored.
+pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
+    // Stored as it is, the content would be served without its coding (RFC 9110 §8.4).
+    let is_coded = headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity");
+    if is_coded {
+        return Err(unsupported("Content-Encoding is not supported: send the content uncoded"));
+    }
+    // A part must not be taken for the whole (RFC 9110 §14.4).
+    if headers.contains_key(CONTENT_RANGE) {
+        let detail = "Content-Range cannot be honoured: send the whole document";
+        return Err(Problem::new(Kind::BadRequest, detail));
+    }
+    let mut lines = headers.get_all(CONTENT_TYPE).iter();
+    let line = lines.next().ok_or_else(|| unsupported(format!("there is none: {EXPECTED}")))?;
+    if lines.next().is_some() {
+        return Err(Problem::new(Kind::BadRequest, "Content-Type is given more than once"));
+    }
+    let text = line.to_str().ok().map(str::trim).filter(|text| is_media_type(text));
+    parse(text.ok_or_else(|| unsupported(format!("it is not type/subtype: {EXPECTED}")))?)
+}
+
+fn parse(text: &str) -> Result<MediaType, Problem> {
+    let (essence, parameters) = split(text);
+    if essence.eq_ignore_ascii_case("application/json") {
+        return json(parameters);
+    }
+    if essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return Err(unsupported(format!(
+            "a form is not a document (curl -d sends one): {EXPECTED}"
+        )));
+    }
+    if text.len() > MEDIA_TYPE_BYTES_MAX {
+        let detail = format!("it has at most {MEDIA_TYPE_BYTES_MAX} bytes; got {}", text.len());
+        return Err(unsupported(detail));
+    }
+    Ok(MediaType::Other(text.into()))
+}
+
+/// JSON is UTF-8 (RFC 8259 §8.1), so saying so changes nothing. Any other parameter would be lost.
+fn json(parameters: &str) -> Result<MediaType, Problem> {
+    let is_known = |parameter: &str| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        name.eq_ignore_ascii_case("charset")
+            && value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+    };
+    let mut given = parameters.split(';').map(str::trim).filter(|p| !p.is_empty());
+    if given.all(is_known) {
+        return Ok(MediaType::Json);
+    }
+    let detail = "application/json takes no parameter but charset=utf-8; \
+                  store other kinds under a media type of their own";
+    Err(unsupported(detail))
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
+    (essence.trim_end(), parameters)
+}
+
+/// Checks `type/subtype` (RFC 9110 §8.3.1); parameters are kept as they came.
+fn is_media_type(text: &str) -> bool {
+    let is_token = |part: &str| !part.is_empty() && part.bytes().all(is_token_byte);
+    split(text).0.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && is_token(sub))
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+fn unsupported(detail: impl Into<std::borrow::Cow<'static, str>>) -> Problem {
+    Problem::new(Kind::UnsupportedMediaType, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    fn of(fields: &[(HeaderName, &str)]) -> Result<MediaType, u16> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(name, HeaderValue::from_str(value).unwrap());
+        }
+        media_type(&headers).map_err(|problem| problem.kind.row().status)
+    }
+
+    fn of_type(value: &str) -> Result<MediaType, u16> {
+        of(&[(CONTENT_TYPE, value)])
+    }
+
+    #[test]
+    fn json_may_say_that_it_is_utf_8() {
+        for text in [
+            "application/json",
+            "Application/JSON",
+            " application/json ",
+            "application/json;charset=utf-8",
+            "application/json ; charset=\"UTF-8\";",
+        ] {
+            assert_eq!(of_type(text), Ok(MediaType::Json), "{text}");
+        }
+        for text in ["application/json;charset=latin1", "application/json;profile=x"] {
+            assert_eq!(of_type(text), Err(415), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_kept_as_sent() {
+        for text in ["text/plain; charset=utf-8", "application/vnd.x+json", "image/PNG"] {
+            assert_eq!(of_type(text), Ok(MediaType::Other(text.into())), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_stored_is_refused() {
+        assert_eq!(of(&[]), Err(415));
+        for text in ["", "json", "a/", "/b", "a b/c", "a/b c", "application/x-www-form-urlencoded"]
+        {
+            assert_eq!(of_type(text), Err(415), "{text:?}");
+        }
+        assert_eq!(of_type(&format!("a/{}", "b".repeat(MEDIA_TYPE_BYTES_MAX))), Err(415));
+        assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_TYPE, "a/b")]), Err(400));
+        assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "gzip")]), Err(415));
+        assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_RANGE, "bytes 0-1/2")]), Err(400));
+        assert!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "identity")]).is_ok());
+    }
+}

@@ -1,0 +1,144 @@
+//! Responses: status, header fields and body of every answer and problem.
+
+use crate::dispatch::Answer;
+use crate::http::app;
+use crate::http::connection::Settled;
+use crate::limits;
+use crate::operation::{Outcome, Place};
+use crate::problem::Problem;
+use crate::status;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED,
+    LOCATION, RETRY_AFTER,
+};
+use hyper::{Response, StatusCode};
+use repository::{CommitNumber, Document, MediaType, Timestamp};
+use std::io::Write;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Writes what a request came to. `recycled` is a header map whose memory may be used.
+///
+/// A reply to HEAD is the same: hyper sends its head alone.
+pub(crate) fn write(
+    settled: Result<Settled, Problem>,
+    mut recycled: HeaderMap,
+) -> Response<Full<Bytes>> {
+    recycled.clear();
+    match settled {
+        Ok(Settled::Answer(Answer::Native(outcome))) => native(outcome, recycled),
+        Ok(Settled::Answer(Answer::App(reply))) => {
+            app::response(reply, recycled).unwrap_or_else(|p| problem(&p, HeaderMap::new()))
+        }
+        Ok(Settled::Options(allow)) => options(allow, recycled),
+        Err(failed) => problem(&failed, recycled),
+    }
+}
+
+fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+fn native(outcome: Outcome, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+    let status = status::of(&outcome);
+    let body = match outcome {
+        Outcome::Found(document) => found(&document, &mut headers),
+        Outcome::NotModified { version } => {
+            headers.insert(ETAG, etag(version));
+            headers.insert(CACHE_CONTROL, REVALIDATE);
+            Bytes::new()
+        }
+        // A reply to PUT has the new version's tag even where JSON was stored in canonical form and
+        // not byte for byte as it came, which RFC 9110 §9.3.4 would not have: without it no client
+        // could make its next change conditional on this one without another request.
+        Outcome::Created { version, made_at } => {
+            headers.insert(ETAG, etag(version));
+            if let Some(place) = made_at {
+                headers.insert(LOCATION, location(&place));
+            }
+            Bytes::new()
+        }
+        Outcome::Replaced { version } => {
+            headers.insert(ETAG, etag(version));
+            Bytes::new()
+        }
+        Outcome::Deleted => Bytes::new(),
+        Outcome::Healthy => {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            Bytes::from_static(b"ok\n")
+        }
+    };
+    response(status, headers, body)
+}
+
+/// A cache may keep the document but has to ask whether it is still the newest. With Last-Modified
+/// alone it might guess (RFC 9111 §4.2.2).
+const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
+
+fn found(document: &Document, headers: &mut HeaderMap) -> Bytes {
+    headers.insert(CONTENT_TYPE, content_type(&document.media_type));
+    headers.insert(ETAG, etag(document.version));
+    headers.insert(LAST_MODIFIED, http_date(document.updated));
+    headers.insert(CACHE_CONTROL, REVALIDATE);
+    document.body.clone()
+}
+
+/// A media type came in as a header field, or from the application's code as any text at all.
+fn content_type(media_type: &MediaType) -> HeaderValue {
+    const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
+    match media_type {
+        MediaType::Json => HeaderValue::from_static("application/json"),
+        MediaType::Other(name) => HeaderValue::from_str(name).unwrap_or(UNKNOWN),
+    }
+}
+
+/// A strong entity tag: the version in quotes.
+fn etag(version: CommitNumber) -> HeaderValue {
+    // Long enough for the quotes and the 20 digits of the largest number.
+    let mut text = [0; 22];
+    let mut rest = &mut text[..];
+    write!(rest, "\"{version}\"").expect("the buffer has room for every version");
+    let left = rest.len();
+    HeaderValue::from_bytes(&text[..text.len() - left]).expect("digits and quotes are allowed")
+}
+
+/// Rounded down to whole seconds, as the preconditions are.
+fn http_date(time: Timestamp) -> HeaderValue {
+    // The last second of the year 9999: HTTP dates have no later one.
+    const LAST_S: u64 = 253_402_300_799;
+    let time = UNIX_EPOCH + Duration::from_secs((time.0 / 1_000).min(LAST_S));
+    let text = httpdate::fmt_http_date(time);
+    HeaderValue::try_from(text).expect("a date is printable ASCII")
+}
+
+/// A generated key needs no escaping, and neither does a collection's name.
+fn location(place: &Place) -> HeaderValue {
+    let path = format!("/db/{}/{}", place.collection, place.key);
+    HeaderValue::try_from(path).expect("both names are printable ASCII")
+}
+
+fn options(allow: &'static str, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+    headers.insert(ALLOW, HeaderValue::from_static(allow));
+    response(StatusCode::NO_CONTENT, headers, Bytes::new())
+}
+
+fn problem(problem: &Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+    let status = StatusCode::from_u16(problem.kind.row().status)
+        .expect("the table has statuses of 400 to 599 only, which a test checks");
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+    if let Some(allow) = problem.allow {
+        headers.insert(ALLOW, HeaderValue::from_static(allow));
+    }
+    if problem.kind.is_passing() {
+        headers.insert(RETRY_AFTER, limits::RETRY_AFTER_S.into());
+    }
+    if problem.kind.closes() {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response(status, headers, problem.to_json().into())
+}

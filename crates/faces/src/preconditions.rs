@@ -1,0 +1,169 @@
+//! Preconditions: the rules of RFC 9110 §13 over versions and times, evaluated inside the
+//! transaction, so that of two conditional writes racing for one version exactly one wins. Parsing
+//! the header fields is `http/conditions`.
+
+use repository::{CommitNumber, Document, Timestamp};
+
+/// The versions a condition names. Entity tags that no document here can have are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Versions {
+    /// `*`: any version.
+    Any,
+    /// These.
+    Listed(Vec<CommitNumber>),
+}
+
+impl Versions {
+    fn contain(&self, current: Option<&Document>) -> bool {
+        match (self, current) {
+            (_, None) => false,
+            (Self::Any, Some(_)) => true,
+            (Self::Listed(versions), Some(document)) => versions.contains(&document.version),
+        }
+    }
+}
+
+/// The conditions of one request; all absent in most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Preconditions {
+    /// If-Match (§13.1.1).
+    pub matches: Option<Versions>,
+    /// If-None-Match (§13.1.2).
+    pub none_matches: Option<Versions>,
+    /// If-Modified-Since (§13.1.3), in seconds since 1970.
+    pub modified_since_s: Option<u64>,
+    /// If-Unmodified-Since (§13.1.4), in seconds since 1970.
+    pub unmodified_since_s: Option<u64>,
+}
+
+/// What the conditions say about an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Perform it.
+    Proceed,
+    /// Do not send what the asker has (304). Only for reads.
+    NotModified,
+    /// Refuse it (412).
+    Failed,
+}
+
+impl Preconditions {
+    /// For an operation that only reads.
+    pub(crate) fn for_read(&self, current: &Document) -> Verdict {
+        if !self.guard_holds(Some(current)) {
+            return Verdict::Failed;
+        }
+        let unchanged = match (&self.none_matches, self.modified_since_s) {
+            (Some(versions), _) => versions.contain(Some(current)),
+            (None, Some(since_s)) => seconds(current.updated) <= since_s,
+            (None, None) => false,
+        };
+        if unchanged { Verdict::NotModified } else { Verdict::Proceed }
+    }
+
+    /// For an operation that writes.
+    pub(crate) fn for_write(&self, current: Option<&Document>) -> Verdict {
+        let absent_holds = !self.none_matches.as_ref().is_some_and(|v| v.contain(current));
+        if self.guard_holds(current) && absent_holds { Verdict::Proceed } else { Verdict::Failed }
+    }
+
+    /// Steps 1 and 2 of RFC 9110 §13.2.2. Where there is no document there is no modification
+    /// date, and If-Unmodified-Since is to be ignored.
+    fn guard_holds(&self, current: Option<&Document>) -> bool {
+        match (&self.matches, self.unmodified_since_s, current) {
+            (Some(versions), _, _) => versions.contain(current),
+            (None, Some(since_s), Some(document)) => seconds(document.updated) <= since_s,
+            (None, _, _) => true,
+        }
+    }
+}
+
+/// HTTP dates have whole seconds; Last-Modified is rounded down in the same way.
+fn seconds(time: Timestamp) -> u64 {
+    time.0 / 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use repository::MediaType;
+
+    fn document() -> Document {
+        Document {
+            media_type: MediaType::Json,
+            body: Bytes::from_static(b"1"),
+            version: CommitNumber(7),
+            created: Timestamp(1_000),
+            updated: Timestamp(10_999),
+            expires: None,
+        }
+    }
+
+    fn listed(versions: &[u64]) -> Option<Versions> {
+        Some(Versions::Listed(versions.iter().copied().map(CommitNumber).collect()))
+    }
+
+    #[test]
+    fn rfc9110_13_1_1_if_match() {
+        let holds = |matches, current: Option<&Document>| {
+            let conditions = Preconditions { matches, ..Preconditions::default() };
+            conditions.for_write(current)
+        };
+        let there = document();
+        assert_eq!(holds(Some(Versions::Any), Some(&there)), Verdict::Proceed);
+        assert_eq!(holds(Some(Versions::Any), None), Verdict::Failed);
+        assert_eq!(holds(listed(&[3, 7]), Some(&there)), Verdict::Proceed);
+        assert_eq!(holds(listed(&[3, 8]), Some(&there)), Verdict::Failed);
+        assert_eq!(holds(listed(&[]), Some(&there)), Verdict::Failed);
+        assert_eq!(holds(listed(&[7]), None), Verdict::Failed);
+    }
+
+    #[test]
+    fn rfc9110_13_1_2_if_none_match() {
+        let conditions = |none_matches| Preconditions { none_matches, ..Preconditions::default() };
+        let there = document();
+        assert_eq!(conditions(Some(Versions::Any)).for_read(&there), Verdict::NotModified);
+        assert_eq!(conditions(listed(&[1, 7])).for_read(&there), Verdict::NotModified);
+        assert_eq!(conditions(listed(&[8])).for_read(&there), Verdict::Proceed);
+        assert_eq!(conditions(Some(Versions::Any)).for_write(Some(&there)), Verdict::Failed);
+        assert_eq!(conditions(Some(Versions::Any)).for_write(None), Verdict::Proceed);
+        assert_eq!(conditions(listed(&[7])).for_write(Some(&there)), Verdict::Failed);
+        assert_eq!(conditions(listed(&[6])).for_write(Some(&there)), Verdict::Proceed);
+    }
+
+    #[test]
+    fn rfc9110_13_1_3_if_modified_since_has_whole_seconds() {
+        let since = |s| Preconditions { modified_since_s: Some(s), ..Preconditions::default() };
+        assert_eq!(since(10).for_read(&document()), Verdict::NotModified);
+        assert_eq!(since(9).for_read(&document()), Verdict::Proceed);
+        assert_eq!(since(10).for_write(Some(&document())), Verdict::Proceed, "reads only");
+    }
+
+    #[test]
+    fn rfc9110_13_1_4_if_unmodified_since() {
+        let since = |s| Preconditions { unmodified_since_s: Some(s), ..Preconditions::default() };
+        assert_eq!(since(10).for_write(Some(&document())), Verdict::Proceed);
+        assert_eq!(since(9).for_write(Some(&document())), Verdict::Failed);
+        assert_eq!(since(9).for_write(None), Verdict::Proceed, "no date to compare");
+        assert_eq!(since(9).for_read(&document()), Verdict::Failed);
+    }
+
+    #[test]
+    fn rfc9110_13_2_2_order() {
+        let all = Preconditions {
+            matches: listed(&[7]),
+            none_matches: listed(&[7]),
+            modified_since_s: Some(0),
+            unmodified_since_s: Some(0),
+        };
+        let there = document();
+        // If-Match holds, so If-Unmodified-Since is not looked at; If-None-Match decides, so
+        // If-Modified-Since is not looked at.
+        assert_eq!(all.for_read(&there), Verdict::NotModified);
+        let other = Preconditions { none_matches: listed(&[1]), ..all.clone() };
+        assert_eq!(other.for_read(&there), Verdict::Proceed);
+        let lost = Preconditions { matches: listed(&[6]), ..all };
+        assert_eq!(lost.for_read(&there), Verdict::Failed, "If-Match comes first");
+    }
+}

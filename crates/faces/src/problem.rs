@@ -1,0 +1,248 @@
+//! Problems: every way a request can fail, as RFC 9457 describes it. One table has the name, the
+//! status and the title of each. Writing them to a socket is `http/reply`.
+
+use crate::limits;
+use repository::{BeginError, CommitError, Poisoned, ReadError, StageError};
+use std::borrow::Cow;
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    BadRequest,
+    BrokenBody,
+    InvalidName,
+    InvalidJson,
+    NotFound,
+    MethodNotAllowed,
+    BodyTimeout,
+    PreconditionFailed,
+    BodyTooLarge,
+    UriTooLong,
+    UnsupportedMediaType,
+    Internal,
+    HandlerFailed,
+    CpuLimit,
+    HeapLimit,
+    NotImplemented,
+    Busy,
+    Unavailable,
+}
+
+/// A row of the table.
+pub(crate) struct Row {
+    /// The last part of the problem's `type`, which is a page of the documentation.
+    pub name: &'static str,
+    pub status: u16,
+    pub title: &'static str,
+}
+
+impl Kind {
+    /// The table.
+    pub(crate) const fn row(self) -> Row {
+        let (name, status, title) = match self {
+            Self::BadRequest => ("bad-request", 400, "The request is not well formed"),
+            Self::BrokenBody => ("broken-body", 400, "The request body did not arrive whole"),
+            Self::InvalidName => ("invalid-name", 400, "The name cannot be one"),
+            Self::InvalidJson => ("invalid-json", 400, "The body is not JSON"),
+            Self::NotFound => ("not-found", 404, "There is nothing here"),
+            Self::MethodNotAllowed => ("method-not-allowed", 405, "The method is not for this"),
+            Self::BodyTimeout => ("body-timeout", 408, "The request body came too slowly"),
+            Self::PreconditionFailed => ("precondition-failed", 412, "A precondition is false"),
+            Self::BodyTooLarge => ("body-too-large", 413, "The body is too large"),
+            Self::UriTooLong => ("uri-too-long", 414, "The URI is too long"),
+            Self::UnsupportedMediaType => {
+                ("unsupported-media-type", 415, "The media type cannot be stored")
+            }
+            Self::Internal => ("internal", 500, "The server failed"),
+            Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
+            Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
+            Self::HeapLimit => ("heap-limit", 500, "The application used too much memory"),
+            Self::NotImplemented => ("not-implemented", 501, "The method is not known"),
+            Self::Busy => ("busy", 503, "The server is busy"),
+            Self::Unavailable => ("unavailable", 503, "The repository is not available"),
+        };
+        Row { name, status, title }
+    }
+
+    /// Whether the connection cannot be used afterwards: the end of the request is not known.
+    pub(crate) fn closes(self) -> bool {
+        matches!(self, Self::BrokenBody | Self::BodyTimeout | Self::BodyTooLarge)
+    }
+
+    /// Whether the same request may succeed a little later.
+    pub(crate) fn is_passing(self) -> bool {
+        matches!(self, Self::Busy)
+    }
+}
+
+/// A failed request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub kind: Kind,
+    /// What was expected, what came, what to do.
+    pub detail: Cow<'static, str>,
+    /// For `MethodNotAllowed`: the methods that are allowed, as the Allow field lists them.
+    pub allow: Option<&'static str>,
+}
+
+impl Problem {
+    pub(crate) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind, detail: detail.into(), allow: None }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::new(Kind::NotFound, "no document or page has this URI")
+    }
+
+    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
+        let detail = format!("this URI takes {allow}");
+        Self { allow: Some(allow), ..Self::new(Kind::MethodNotAllowed, detail) }
+    }
+
+    /// A failure of the server itself: its cause goes to the log, not to the client.
+    pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Self {
+        log::error!("a request failed: {cause}");
+        Self::new(Kind::Internal, "the cause is in the server's log")
+    }
+
+    /// The repository was poisoned before the request took effect.
+    fn refused() -> Self {
+        Self::new(
+            Kind::Unavailable,
+            "nothing was changed: commits cannot be made durable until the server's operator has \
+             reopened the repository",
+        )
+    }
+
+    fn closed() -> Self {
+        Self::new(Kind::Unavailable, "the server is being shut down; nothing was changed")
+    }
+
+    /// The problem as `application/problem+json`.
+    pub(crate) fn to_json(&self) -> String {
+        let Row { name, status, title } = self.kind.row();
+        serde_json::json!({
+            "type": format!("/errors/{name}"),
+            "title": title,
+            "status": status,
+            "detail": self.detail,
+        })
+        .to_string()
+    }
+}
+
+impl From<Poisoned> for Problem {
+    /// For a request that had run when it turned out that its commit, or what it read, will not
+    /// become durable. The cause is for the operator, not for the client.
+    fn from(poisoned: Poisoned) -> Self {
+        log::error!("a reply was withheld: {poisoned}");
+        Self::new(
+            Kind::Unavailable,
+            "it is not known whether the request took effect: commits cannot be made durable until \
+             the server's operator has reopened the repository",
+        )
+    }
+}
+
+impl From<BeginError> for Problem {
+    fn from(error: BeginError) -> Self {
+        match error {
+            BeginError::Poisoned(_) => Self::refused(),
+            BeginError::Closed => Self::closed(),
+        }
+    }
+}
+
+impl From<CommitError> for Problem {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Poisoned(_) => Self::refused(),
+            CommitError::Overloaded(_) => Self::new(Kind::Busy, error.to_string()),
+            CommitError::Closed => Self::closed(),
+        }
+    }
+}
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        Self::internal(&error)
+    }
+}
+
+impl From<StageError> for Problem {
+    fn from(error: StageError) -> Self {
+        match error {
+            StageError::DocumentTooLarge { bytes } => Self::new(
+                Kind::BodyTooLarge,
+                format!(
+                    "a document has at most {} bytes; this one has {bytes} in the form in which \
+                     it is stored",
+                    limits::BODY_BYTES_MAX
+                ),
+            ),
+            StageError::MediaTypeTooLong { .. } => {
+                Self::new(Kind::UnsupportedMediaType, error.to_string())
+            }
+            // One request stages one document: the bounds on many are out of its reach.
+            StageError::TooManyWrites
+            | StageError::TransactionTooLarge
+            | StageError::Merge { .. }
+            | StageError::Read(_) => Self::internal(&error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Kind; 18] = [
+        Kind::BadRequest,
+        Kind::BrokenBody,
+        Kind::InvalidName,
+        Kind::InvalidJson,
+        Kind::NotFound,
+        Kind::MethodNotAllowed,
+        Kind::BodyTimeout,
+        Kind::PreconditionFailed,
+        Kind::BodyTooLarge,
+        Kind::UriTooLong,
+        Kind::UnsupportedMediaType,
+        Kind::Internal,
+        Kind::HandlerFailed,
+        Kind::CpuLimit,
+        Kind::HeapLimit,
+        Kind::NotImplemented,
+        Kind::Busy,
+        Kind::Unavailable,
+    ];
+
+    #[test]
+    fn every_problem_has_a_name_of_its_own_and_an_error_status() {
+        let names: std::collections::BTreeSet<_> = ALL.iter().map(|k| k.row().name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for kind in ALL {
+            let row = kind.row();
+            assert!((400..600).contains(&row.status), "{}", row.name);
+            assert!(row.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_detail_cannot_break_out_of_the_json() {
+        let problem = Problem::new(Kind::InvalidName, "got \"a\\b\"\n");
+        assert_eq!(
+            problem.to_json(),
+            r#"{"type":"/errors/invalid-name","title":"The name cannot be one","status":400,"#
+                .to_owned()
+                + r#""detail":"got \"a\\b\"\n"}"#
+        );
+    }
+
+    #[test]
+    fn a_document_that_grew_past_the_bound_is_the_clients_affair() {
+        let problem = Problem::from(StageError::DocumentTooLarge { bytes: 9_000_000 });
+        assert_eq!(problem.kind.row().status, 413);
+        assert!(problem.detail.contains("9000000"), "{}", problem.detail);
+    }
+}

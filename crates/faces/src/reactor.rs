@@ -1,0 +1,114 @@
+//! A reactor: one thread with one current-thread runtime that serves the connections it is given.
+//! It has what their requests need; nothing in it is shared with another reactor but the repository
+//! and the workers. Which reactor gets a connection is decided in `listener`.
+
+use crate::gate::Gate;
+use crate::http::body::Room;
+use crate::http::connection;
+use crate::keys::KeySource;
+use crate::limits;
+use crate::listener::Arrival;
+use crate::mailbox::Mailbox;
+use crate::problem::Problem;
+use crate::server::Timeouts;
+use repository::Repository;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::{JoinError, JoinSet};
+
+/// What the requests of one reactor share.
+pub(crate) struct Reactor {
+    pub repository: Arc<Repository>,
+    /// The workers, if there is an application.
+    pub pool: Option<Arc<gem::Pool>>,
+    pub gate: Gate,
+    pub mailbox: Arc<Mailbox>,
+    pub keys: KeySource,
+    pub room: Room,
+    /// Turns on the threads for work that would hold up the reactor.
+    pub turns: Arc<Semaphore>,
+    pub timeouts: Timeouts,
+    /// Whether a failed handler's message is shown to the client.
+    pub development: bool,
+}
+
+/// The time by which a drain must be over, once there is one.
+pub(crate) type Drain = watch::Receiver<Option<Instant>>;
+
+impl Reactor {
+    /// Serves connections until the drain. Gives how many were cut off.
+    pub(crate) async fn run(
+        self: Rc<Self>,
+        mut arrivals: mpsc::Receiver<Arrival>,
+        mut drain: Drain,
+    ) -> usize {
+        let holder = Rc::clone(&self);
+        let gate = tokio::task::spawn_local(async move { holder.gate.run().await });
+        // A copy of the drain's signal for this reactor: its connections look at it often, and
+        // would otherwise share its lock with those of all reactors.
+        let (close, closing) = watch::channel(false);
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                biased;
+                _ = drain.wait_for(Option::is_some) => break,
+                Some(ended) = connections.join_next() => report(ended),
+                Some(arrival) = arrivals.recv() => {
+                    let serve = connection::serve(arrival, Rc::clone(&self), closing.clone());
+                    connections.spawn_local(serve);
+                }
+            }
+        }
+        drop(arrivals);
+        close.send_replace(true);
+        let deadline = drain.borrow().unwrap_or_else(Instant::now);
+        let cut_off = finish(connections, deadline).await;
+        gate.abort();
+        cut_off
+    }
+
+    /// Runs `work` on a thread that may block. Waits its turn when all are taken.
+    pub(crate) async fn off_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let turn =
+            Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+        // The turn goes along: it is taken until the work is done, even if the client has gone.
+        let work = move || {
+            let _turn = turn;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|panic| Problem::internal(&panic))
+    }
+}
+
+/// The runtime of one reactor; it can only be used on the thread that makes it.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(limits::BLOCKING_THREADS_MAX)
+        .build_local(tokio::runtime::LocalOptions::default())
+}
+
+/// Waits for the connections until `deadline`, then cuts off those that are left.
+async fn finish(mut connections: JoinSet<()>, deadline: Instant) -> usize {
+    let all = async {
+        while let Some(ended) = connections.join_next().await {
+            report(ended);
+        }
+    };
+    // Late is not an error here: what is left is counted and cut off.
+    let _ = tokio::time::timeout_at(deadline.into(), all).await;
+    let cut_off = connections.len();
+    connections.shutdown().await;
+    cut_off
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended {
+        log::error!("a connection's task ended badly: {error}");
+    }
+}

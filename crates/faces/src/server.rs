@@ -1,0 +1,291 @@
+//! The server: starts the reactors and the listener, and ends them. It serves nothing itself.
+
+use crate::gate::Gate;
+use crate::http::body::Room;
+use crate::keys::KeySource;
+use crate::limits;
+use crate::listener::{self, Arrival, Desk};
+use crate::mailbox::Mailbox;
+use crate::reactor::{self, Drain, Reactor};
+use repository::Repository;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, watch};
+
+/// Where and how to serve.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The address to listen on; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Threads that serve connections, 1 to [`limits::REACTORS_MAX`].
+    pub reactors: usize,
+    /// Whether `listen` may be an address that other machines reach. There is no authentication
+    /// yet: whoever reaches it reads and changes everything.
+    pub allow_public: bool,
+    /// Whether clients see the message of a failed handler.
+    pub development: bool,
+    /// Connections that may be open; see [`limits::CONNECTIONS_MAX`].
+    pub connections_max: usize,
+    /// How long a client may take.
+    pub timeouts: Timeouts,
+}
+
+/// How long a client may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// For a request head; also the longest idle time between requests.
+    pub header: Duration,
+    /// For a request body.
+    pub body: Duration,
+    /// To take some of a reply.
+    pub write_stall: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            header: limits::HEADER_TIMEOUT,
+            body: limits::BODY_TIMEOUT,
+            write_stall: limits::WRITE_STALL_TIMEOUT,
+        }
+    }
+}
+
+impl ServerOptions {
+    /// One reactor on `listen`, within the default limits.
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            reactors: 1,
+            allow_public: false,
+            development: false,
+            connections_max: limits::CONNECTIONS_MAX,
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The port is taken.
+    #[error("{address} is in use by another program; stop it, or listen on another port")]
+    Busy {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// The address belongs to no interface of this machine.
+    #[error("{address} is not an address of this machine; listen on 127.0.0.1 or one that is")]
+    NotHere {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// The port is one of those that only privileged programs may have.
+    #[error("not permitted to listen on {address}; take a port of 1024 or above")]
+    Denied {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// The address is not loopback, and that was not allowed.
+    #[error(
+        "{address} can be reached from other machines, and there is no authentication yet: whoever \
+         reaches it reads and changes everything. Listen on 127.0.0.1, or allow it explicitly"
+    )]
+    Public {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// No such number of reactors.
+    #[error("a server has 1 to {max} reactors; got {got}", max = limits::REACTORS_MAX)]
+    Reactors {
+        /// What was asked for.
+        got: usize,
+    },
+    /// The operating system gave no randomness for the keys of new documents.
+    #[error("the operating system gives no randomness: {0}")]
+    Randomness(#[from] getrandom::Error),
+    /// Another call failed.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// A running server. Dropped without [`Server::drain`], it cuts off what is in flight.
+pub struct Server {
+    local_addr: SocketAddr,
+    drain: watch::Sender<Option<Instant>>,
+    reactors: Vec<JoinHandle<usize>>,
+}
+
+impl Server {
+    /// Starts to serve `repository` and, if there is one, the application of `pool`.
+    pub fn start(
+        options: ServerOptions,
+        repository: Arc<Repository>,
+        pool: Option<Arc<gem::Pool>>,
+    ) -> Result<Self, ListenError> {
+        if !(1..=limits::REACTORS_MAX).contains(&options.reactors) {
+            return Err(ListenError::Reactors { got: options.reactors });
+        }
+        let listener = listener::bind(options.listen, options.allow_public)?;
+        let local_addr = listener
+            .local_addr()
+            .map_err(|source| ListenError::Io { action: "read the listening address", source })?;
+        let (drain, draining) = watch::channel(None);
+        // From here on a failure drops the server, which ends the reactors that have started.
+        let mut server = Self { local_addr, drain, reactors: Vec::new() };
+        let mut desks = Vec::new();
+        let mut seeds = Vec::new();
+        for _ in 0..options.reactors {
+            let (desk, arrivals) = Desk::new();
+            desks.push(desk);
+            seeds.push(Seed::new(&options, &repository, pool.clone(), arrivals)?);
+        }
+        wake_on_advance(&repository, &seeds);
+        let mut accept = Some((listener, desks, options.connections_max));
+        for seed in seeds {
+            let reactor = seed.start(accept.take(), draining.clone())?;
+            server.reactors.push(reactor);
+        }
+        Ok(server)
+    }
+
+    /// The address it listens on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Stops accepting, closes idle connections, and waits for requests in flight up to `limit`.
+    /// Gives the number of connections that were cut off then.
+    pub fn drain(mut self, limit: Duration) -> usize {
+        self.end(Instant::now() + limit)
+    }
+
+    fn end(&mut self, deadline: Instant) -> usize {
+        self.drain.send_replace(Some(deadline));
+        let ended = self.reactors.drain(..).map(JoinHandle::join);
+        ended
+            .map(|cut_off| {
+                cut_off.unwrap_or_else(|_| {
+                    log::error!("a reactor's thread had ended by a panic");
+                    0
+                })
+            })
+            .sum()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end(Instant::now());
+    }
+}
+
+/// One listener for all reactors. It outlives the server, and then finds nobody who waits.
+fn wake_on_advance(repository: &Repository, seeds: &[Seed]) {
+    let bells: Vec<_> = seeds.iter().map(|seed| seed.mailbox.bell()).collect();
+    repository.on_durable(Box::new(move || bells.iter().for_each(|bell| bell.advanced())));
+}
+
+/// What the first reactor is given to accept for all: the listening socket, the desks, and the
+/// bound on connections.
+type Accept = (TcpListener, Vec<Desk>, usize);
+
+/// What a reactor is made from, on its own thread.
+struct Seed {
+    repository: Arc<Repository>,
+    pool: Option<Arc<gem::Pool>>,
+    mailbox: Arc<Mailbox>,
+    keys: KeySource,
+    arrivals: tokio::sync::mpsc::Receiver<Arrival>,
+    timeouts: Timeouts,
+    development: bool,
+}
+
+impl Seed {
+    fn new(
+        options: &ServerOptions,
+        repository: &Arc<Repository>,
+        pool: Option<Arc<gem::Pool>>,
+        arrivals: tokio::sync::mpsc::Receiver<Arrival>,
+    ) -> Result<Self, ListenError> {
+        let durable = Arc::clone(repository);
+        let read_durable = move || durable.durable();
+        Ok(Self {
+            repository: Arc::clone(repository),
+            pool,
+            mailbox: Arc::new(Mailbox::new(Box::new(read_durable))),
+            keys: KeySource::seeded()?,
+            arrivals,
+            timeouts: options.timeouts,
+            development: options.development,
+        })
+    }
+
+    /// Starts the reactor's thread and waits until it serves.
+    fn start(self, accept: Option<Accept>, drain: Drain) -> Result<JoinHandle<usize>, ListenError> {
+        let (started, has_started) = mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new()
+            .name("reactor".into())
+            .spawn(move || self.serve(accept, drain, &started))
+            .map_err(|source| ListenError::Io { action: "start a thread", source })?;
+        match has_started.recv() {
+            Ok(Ok(())) => Ok(thread),
+            Ok(Err(source)) => Err(ListenError::Io { action: "start a reactor", source }),
+            Err(gone) => {
+                let source = io::Error::other(gone);
+                Err(ListenError::Io { action: "start a reactor", source })
+            }
+        }
+    }
+
+    fn serve(
+        self,
+        accept: Option<Accept>,
+        drain: Drain,
+        started: &mpsc::SyncSender<io::Result<()>>,
+    ) -> usize {
+        let (runtime, outcome) = match reactor::runtime() {
+            Ok(runtime) => (Some(runtime), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        // If nobody waits to hear it, the server has been given up, and the drain says so.
+        let _ = started.send(outcome);
+        let Some(runtime) = runtime else { return 0 };
+        let (reactor, arrivals) = self.grow();
+        runtime.block_on(async {
+            if let Some((listener, desks, connections_max)) = accept {
+                let accepting = listener::accept(listener, desks, connections_max, drain.clone());
+                tokio::task::spawn_local(async {
+                    if let Err(error) = accepting.await {
+                        log::error!("no connection can be accepted: {error}");
+                    }
+                });
+            }
+            Rc::new(reactor).run(arrivals, drain).await
+        })
+    }
+
+    fn grow(self) -> (Reactor, tokio::sync::mpsc::Receiver<Arrival>) {
+        let reactor = Reactor {
+            repository: self.repository,
+            pool: self.pool,
+            gate: Gate::new(Arc::clone(&self.mailbox)),
+            mailbox: self.mailbox,
+            keys: self.keys,
+            room: Room::new(limits::BODY_MEMORY_BYTES_MAX),
+            turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
+            timeouts: self.timeouts,
+            development: self.development,
+        };
+        (reactor, self.arrivals)
+    }
+}

@@ -1,0 +1,14 @@
+//! The one table of statuses of outcomes. Those of problems are in `problem`.
+
+use crate::operation::Outcome;
+use hyper::StatusCode;
+
+/// The status of an outcome.
+pub(crate) fn of(outcome: &Outcome) -> StatusCode {
+    match outcome {
+        Outcome::Found(_) | Outcome::Healthy => StatusCode::OK,
+        Outcome::NotModified { .. } => StatusCode::NOT_MODIFIED,
+        Outcome::Created { .. } => StatusCode::CREATED,
+        Outcome::Replaced { .. } | Outcome::Deleted => StatusCode::NO_CONTENT,
+    }
+}

@@ -1,0 +1,40 @@
+//! An application: its settings and its sources, checked before any worker starts.
+
+use crate::engine::Engine;
+use crate::errors::LoadError;
+use crate::limits::{LOAD_HEAP_BYTES, THREAD_STACK_BYTES};
+use crate::modules::Sources;
+use crate::settings::{self, Settings};
+use std::path::Path;
+use std::thread;
+
+/// An application, read from its folder and checked: it parses and its module loads.
+pub struct App {
+    pub(crate) settings: Settings,
+    pub(crate) sources: Sources,
+}
+
+impl App {
+    /// Reads and checks `folder` (`sarsen.toml`, `app.js`, and what they import).
+    pub fn load(folder: &Path) -> Result<Self, LoadError> {
+        let sources = Sources::open(folder)?;
+        let settings = settings::read(&folder.join("sarsen.toml"))?;
+        let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
+        // A thread as the workers have, so that what loads here has the same stack there.
+        thread::scope(|scope| {
+            thread::Builder::new()
+                .name("gem-check".to_owned())
+                .stack_size(THREAD_STACK_BYTES)
+                .spawn_scoped(scope, || Engine::read(sources, heap))
+                .map_err(|error| LoadError::Worker(error.to_string()))?
+                .join()
+                .unwrap_or_else(|_| Err(LoadError::Worker("the engine panicked".to_owned())))
+        })
+        .map(|sources| Self { settings, sources })
+    }
+
+    /// Its name, from `sarsen.toml`.
+    pub fn name(&self) -> &str {
+        &self.settings.name
+    }
+}

@@ -1,0 +1,64 @@
+//! The CPU time that one request, or the loading of an application, may use.
+//!
+//! It is the thread's CPU time, not time on the wall: a request is not blamed for a busy machine.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
+use std::time::Duration;
+
+/// A budget for the thread that made it. The engine asks `is_spent` while it executes code.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    limit: Cell<Duration>,
+    end: Cell<Duration>,
+    spent: Cell<bool>,
+}
+
+impl Budget {
+    /// Starts anew with `limit` from now.
+    pub(crate) fn start(&self, limit: Duration) {
+        self.limit.set(limit);
+        self.end.set(thread_cpu_time().saturating_add(limit));
+        self.spent.set(false);
+    }
+
+    /// Whether the limit was reached. Once true it stays so until `start`.
+    pub(crate) fn is_spent(&self) -> bool {
+        if !self.spent.get() && thread_cpu_time() >= self.end.get() {
+            self.spent.set(true);
+        }
+        self.spent.get()
+    }
+
+    /// Whether a call of `is_spent` said so since `start`: then code was stopped half way.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.spent.get()
+    }
+
+    /// For a message.
+    pub(crate) fn limit_ms(&self) -> u128 {
+        self.limit.get().as_millis()
+    }
+}
+
+fn thread_cpu_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    // The kernel gives neither negative seconds nor more than a billion nanoseconds here.
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_spent_by_use_of_the_processor_and_stays_spent() {
+        let budget = Budget::default();
+        budget.start(Duration::from_millis(5));
+        while !budget.is_spent() {}
+        assert!(budget.has_stopped());
+        budget.start(Duration::from_secs(3600));
+        assert!(!budget.has_stopped());
+        assert!(!budget.is_spent());
+    }
+}

@@ -1,0 +1,330 @@
+//! The JavaScript engine with one application loaded: the one door to QuickJS. It runs handlers in
+//! their budget and says how they ended; it opens no transaction and commits nothing.
+
+use crate::budget::Budget;
+use crate::errors::LoadError;
+use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
+use crate::modules::{MAIN, Modules, OWN, Sources};
+use crate::natives::{Slot, natives};
+use crate::reply::Answer;
+use crate::route::{Found, Method, Pattern, Route, find};
+use crate::thrown::Thrown;
+use crate::urlencoded::DecodeError;
+use rquickjs::module::Evaluated;
+use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How a handler ended without an answer that may be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The request was the client's mistake: this answer, and no commit.
+    Refused(Answer),
+    /// It threw, or its result cannot be a reply.
+    Threw(String),
+    /// Its CPU time is used up. The engine is to be thrown away.
+    CpuLimit(String),
+    /// The heap is full. The engine is to be thrown away.
+    HeapLimit(String),
+}
+
+/// A promise that was rejected without a handler, and what it was rejected with.
+type Rejection = (Persistent<Value<'static>>, Thrown);
+
+/// An engine. The order of the fields is the order in which they must be dropped.
+pub(crate) struct Engine {
+    entry: Entry,
+    routes: Vec<Route>,
+    context: Context,
+    rejections: Rc<RefCell<Vec<Rejection>>>,
+    budget: Rc<Budget>,
+    heap_limit: usize,
+    /// Where the functions that JavaScript calls find the request.
+    pub(crate) slot: Slot,
+    runtime: Runtime,
+}
+
+/// The functions that Rust calls, kept from the engine's garbage collection.
+struct Entry {
+    run: Persistent<Function<'static>>,
+    finish: Persistent<Function<'static>>,
+    handlers: Vec<Persistent<Function<'static>>>,
+}
+
+impl Engine {
+    /// Loads the application in `sources`, reading its modules, and returns what was read.
+    pub(crate) fn read(sources: Sources, heap_limit: usize) -> Result<Sources, LoadError> {
+        let modules = Modules::new(sources);
+        Self::load(&modules, heap_limit)?;
+        Ok(modules.sources().close())
+    }
+
+    /// An engine with the application in `sources`, which is complete.
+    pub(crate) fn start(sources: &Sources, heap_limit: usize) -> Result<Self, LoadError> {
+        Self::load(&Modules::new(sources.clone()), heap_limit)
+    }
+
+    fn load(modules: &Modules, heap_limit: usize) -> Result<Self, LoadError> {
+        let refused = |error: rquickjs::Error| LoadError::Worker(error.to_string());
+        let runtime = Runtime::new().map_err(refused)?;
+        runtime.set_memory_limit(heap_limit);
+        runtime.set_max_stack_size(SCRIPT_STACK_BYTES);
+        runtime.set_loader(modules.clone(), modules.clone());
+        let budget = Rc::new(Budget::default());
+        budget.start(LOAD_CPU);
+        let watched = budget.clone();
+        runtime.set_interrupt_handler(Some(Box::new(move || watched.is_spent())));
+        let context = Context::full(&runtime).map_err(refused)?;
+        let slot = Slot::default();
+        let loading = Loading { modules, budget: &budget };
+        let (entry, routes) = context.with(|ctx| loading.load(&ctx, &slot))?;
+        let rejections = Rc::default();
+        track_rejections(&runtime, &rejections);
+        Ok(Self { entry, routes, context, rejections, budget, heap_limit, slot, runtime })
+    }
+
+    /// The handler for a request.
+    pub(crate) fn find(&self, method: &str, path: &str) -> Result<Found, DecodeError> {
+        find(&self.routes, method, path)
+    }
+
+    /// Starts the CPU time of a request.
+    pub(crate) fn start_budget(&self, limit: Duration) {
+        self.budget.start(limit);
+    }
+
+    /// Runs the handler of the route at `route` for the turn in the slot, to its end.
+    pub(crate) fn run(&self, route: usize) -> Result<Answer, Stop> {
+        let result = self.run_to_end(route);
+        let rejected = self.rejections.borrow_mut().drain(..).next_back();
+        let (answer, refused) = result?;
+        match rejected {
+            Some((_, thrown)) => Err(match self.stop(&thrown) {
+                Stop::Threw(why) => {
+                    Stop::Threw(format!("a promise was rejected and nothing handled it: {why}"))
+                }
+                limit => limit,
+            }),
+            None if refused => Err(Stop::Refused(answer)),
+            None => Ok(answer),
+        }
+    }
+
+    fn run_to_end(&self, route: usize) -> Result<(Answer, bool), Stop> {
+        self.enter(|ctx| {
+            let run = self.entry.run.clone().restore(ctx)?;
+            run.call::<_, ()>((self.entry.handlers[route].clone(),))
+        })?;
+        self.run_jobs()?;
+        let (answer, refused) = self.enter(|ctx| {
+            let finish = self.entry.finish.clone().restore(ctx)?;
+            read_answer(&finish.call(())?)
+        })?;
+        // Making the reply may have called into the application once more.
+        self.run_jobs()?;
+        let answer = answer.checked().map_err(|error| Stop::Threw(error.to_string()))?;
+        Ok((answer, refused))
+    }
+
+    /// Runs what promises have queued until nothing is left.
+    fn run_jobs(&self) -> Result<(), Stop> {
+        while self.runtime.is_job_pending() {
+            if self.budget.is_spent() {
+                return Err(self.cpu_limit());
+            }
+            let job = self.runtime.execute_pending_job();
+            job.map_err(|thrown| {
+                thrown.0.with(|ctx| self.stopped(&ctx, &rquickjs::Error::Exception))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn enter<T>(&self, f: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, Stop> {
+        self.context.with(|ctx| {
+            let result = f(&ctx).map_err(|error| self.stopped(&ctx, &error));
+            // Code that was interrupted has not ended, whatever it may have caught.
+            if self.budget.has_stopped() { Err(self.cpu_limit()) } else { result }
+        })
+    }
+
+    fn stopped(&self, ctx: &Ctx<'_>, error: &rquickjs::Error) -> Stop {
+        self.stop(&Thrown::catch(ctx, error))
+    }
+
+    fn stop(&self, thrown: &Thrown) -> Stop {
+        if self.budget.has_stopped() {
+            return self.cpu_limit();
+        }
+        if thrown.out_of_memory {
+            let limit = self.heap_limit;
+            return Stop::HeapLimit(format!(
+                "{thrown}; a worker's heap is limited to {limit} bytes"
+            ));
+        }
+        Stop::Threw(thrown.to_string())
+    }
+
+    fn cpu_limit(&self) -> Stop {
+        let limit = self.budget.limit_ms();
+        Stop::CpuLimit(format!("the request used its limit of {limit} ms of CPU time"))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // The engine's own tracker shares them, and would outlive the values they hold.
+        self.rejections.borrow_mut().clear();
+    }
+}
+
+/// Keeps the promises that are rejected and that nothing handles (so far).
+fn track_rejections(runtime: &Runtime, rejections: &Rc<RefCell<Vec<Rejection>>>) {
+    let rejections = rejections.clone();
+    runtime.set_host_promise_rejection_tracker(Some(Box::new(
+        move |ctx, promise, reason, is_handled| {
+            note_rejection(&rejections, (&ctx, promise, reason), is_handled);
+        },
+    )));
+}
+
+fn note_rejection<'js>(
+    rejections: &RefCell<Vec<Rejection>>,
+    (ctx, promise, reason): (&Ctx<'js>, Value<'js>, Value<'js>),
+    is_handled: bool,
+) {
+    let promise = Persistent::save(ctx, promise);
+    if is_handled {
+        rejections.borrow_mut().retain(|(rejected, _)| *rejected != promise);
+    } else {
+        let thrown = Thrown::of(ctx, &reason);
+        rejections.borrow_mut().push((promise, thrown));
+    }
+}
+
+/// What `finish` in `turn.js` returns.
+fn read_answer(parts: &Array<'_>) -> rquickjs::Result<(Answer, bool)> {
+    let mut headers = Vec::new();
+    if let Some(media_type) = parts.get::<Option<String>>(1)? {
+        headers.push(("content-type".to_owned(), media_type));
+    }
+    let mut fields = parts.get::<Option<Vec<String>>>(3)?.unwrap_or_default().into_iter();
+    while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
+        headers.push((name, value));
+    }
+    let body = parts.get::<String>(2)?.into();
+    Ok((Answer { status: parts.get(0)?, headers, body }, parts.get(4)?))
+}
+
+/// The application being loaded.
+struct Loading<'a> {
+    modules: &'a Modules,
+    budget: &'a Budget,
+}
+
+impl Loading<'_> {
+    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Vec<Route>), LoadError> {
+        let broken = |error: rquickjs::Error| {
+            LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
+        };
+        let own = OwnModules::load(ctx, slot).map_err(broken)?;
+        let main = self.main(ctx)?;
+        let routes = own.routes(&main).map_err(broken)?;
+        let Some(routes) = routes else {
+            return Err(self.refused(
+                "the default export is not an App; end the module with `export default app;`, \
+                 where app is `new App()` from \"sarsen\"",
+            ));
+        };
+        if routes.len() > ROUTES_MAX {
+            return Err(self.refused(&format!("an application has at most {ROUTES_MAX} routes")));
+        }
+        let (handlers, routes) = read_routes(ctx, &routes).map_err(broken)?;
+        let (run, finish) = own.entry(ctx).map_err(broken)?;
+        Ok((Entry { run, finish, handlers }, routes))
+    }
+
+    /// Loads the application's modules.
+    fn main<'js>(&self, ctx: &Ctx<'js>) -> Result<Module<'js, Evaluated>, LoadError> {
+        let name = self.modules.sources().name(MAIN);
+        let text = self.modules.text(MAIN);
+        let text = text.map_err(|why| self.refused(&why))?;
+        let evaluate = || {
+            let (module, promise) =
+                Module::declare(ctx.clone(), name.as_str(), text.as_bytes())?.eval()?;
+            promise.finish::<()>()?;
+            Ok(module)
+        };
+        evaluate().map_err(|error| self.failed(ctx, &error))
+    }
+
+    fn failed(&self, ctx: &Ctx<'_>, error: &rquickjs::Error) -> LoadError {
+        let thrown = Thrown::catch(ctx, error);
+        if self.budget.has_stopped() {
+            let limit = self.budget.limit_ms();
+            return self.refused(&format!("it did not load within {limit} ms of CPU time"));
+        }
+        if matches!(error, rquickjs::Error::WouldBlock) {
+            return self.refused("it awaits a promise that never settles");
+        }
+        match (thrown.place, self.modules.take_failed()) {
+            (Some(place), _) => LoadError::Module { place, why: thrown.message },
+            (None, Some(import)) => import,
+            (None, None) => self.refused(&thrown.message),
+        }
+    }
+
+    fn refused(&self, why: &str) -> LoadError {
+        LoadError::Module { place: self.modules.sources().name(MAIN), why: why.to_owned() }
+    }
+}
+
+/// What Sarsen's own modules export to the engine.
+struct OwnModules<'js>(Object<'js>);
+
+impl<'js> OwnModules<'js> {
+    fn load(ctx: &Ctx<'js>, slot: &Slot) -> rquickjs::Result<Self> {
+        let (module, promise) = Module::declare(ctx.clone(), OWN.0, OWN.1)?.eval()?;
+        promise.finish::<()>()?;
+        let exports = module.namespace()?;
+        let bind: Function = exports.get("bind")?;
+        bind.call::<_, ()>((natives(ctx, slot)?,))?;
+        Ok(Self(exports))
+    }
+
+    fn entry(&self, ctx: &Ctx<'js>) -> rquickjs::Result<(PersistentFunction, PersistentFunction)> {
+        let function = |name| self.0.get::<_, Function>(name);
+        Ok((Persistent::save(ctx, function("run")?), Persistent::save(ctx, function("finish")?)))
+    }
+
+    /// The routes of the default export of `main`; `None` if it is not an App.
+    fn routes(&self, main: &Module<'js, Evaluated>) -> rquickjs::Result<Option<Array<'js>>> {
+        let namespace = main.namespace()?;
+        if !namespace.contains_key("default")? {
+            return Ok(None);
+        }
+        let take: Function = self.0.get("take")?;
+        take.call((namespace.get::<_, Value>("default")?,))
+    }
+}
+
+type PersistentFunction = Persistent<Function<'static>>;
+
+fn read_routes<'js>(
+    ctx: &Ctx<'js>,
+    list: &Array<'js>,
+) -> rquickjs::Result<(Vec<PersistentFunction>, Vec<Route>)> {
+    let mut handlers = Vec::with_capacity(list.len());
+    let mut routes = Vec::with_capacity(list.len());
+    for route in list.iter::<Object>() {
+        let route = route?;
+        let method: String = route.get("method")?;
+        let pattern: String = route.get("pattern")?;
+        let pattern = Pattern::parse(&pattern).expect("app.js checked it when it was registered");
+        let method = if method == "POST" { Method::Post } else { Method::Get };
+        handlers.push(Persistent::save(ctx, route.get::<_, Function>("handler")?));
+        routes.push(Route { method, pattern });
+    }
+    Ok((handlers, routes))
+}

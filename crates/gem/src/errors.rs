@@ -1,0 +1,86 @@
+//! What can go wrong: one enum for loading an application, one for serving a request.
+
+use repository::CommitNumber;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why an application did not load: one line, with file, line and column where they are known.
+#[derive(Clone, Debug, Error)]
+pub enum LoadError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}{hint}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the operating system said.
+        source: Arc<std::io::Error>,
+        /// What to do, if that is known.
+        hint: &'static str,
+    },
+    /// `sarsen.toml` is not as it must be.
+    #[error("{place}: {why}")]
+    Settings {
+        /// `file:line:column`.
+        place: String,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// A module does not parse, cannot be found, or threw while it was loading.
+    #[error("{place}: {why}")]
+    Module {
+        /// `file:line:column`, or the file alone.
+        place: String,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// A worker could not be started.
+    #[error("cannot start a worker: {0}")]
+    Worker(String),
+}
+
+/// What went wrong with a request, for the log and for a developer's eyes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// One line; `file:line:column: message` where the application threw.
+    pub message: String,
+    /// That the request failed, and the message, may reveal what its view held. So a reply that
+    /// tells of it may leave when `durable >= wait_for`, as any other; 0 reveals nothing.
+    pub wait_for: CommitNumber,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Why a request has no reply of the application's making. Nothing was committed.
+#[derive(Clone, Debug, Error)]
+pub enum Failure {
+    /// The handler threw, or its result cannot be a reply: 500.
+    #[error("{0}")]
+    Handler(Fault),
+    /// The request used more CPU time than its limit, re-runs included: 500.
+    #[error("{0}")]
+    CpuLimit(Fault),
+    /// The worker's heap reached its limit: 500.
+    #[error("{0}")]
+    HeapLimit(Fault),
+    /// The repository refused, being poisoned, overloaded or unreadable: 503.
+    #[error("{0}")]
+    Unavailable(Fault),
+}
+
+impl Failure {
+    /// The commit a reply that tells of this failure waits for; see [`Fault::wait_for`].
+    pub fn wait_for(&self) -> CommitNumber {
+        match self {
+            Self::Handler(fault)
+            | Self::CpuLimit(fault)
+            | Self::HeapLimit(fault)
+            | Self::Unavailable(fault) => fault.wait_for,
+        }
+    }
+}

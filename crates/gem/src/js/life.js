@@ -1,0 +1,19 @@
+// Which request is being served. Everything a handler is given remembers the number of its
+// request and refuses to work under another: nothing of one request leaks into the next. A number,
+// not an object: references in a circle would leave each request's garbage to the collector.
+let current = 0;
+let last = 0;
+
+export function begin() {
+  last += 1;
+  current = last;
+  return current;
+}
+
+export function end() {
+  current = 0;
+}
+
+export function check(life) {
+  if (life !== current) throw new Error("the request is over");
+}

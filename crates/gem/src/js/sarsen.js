@@ -1,0 +1,4 @@
+// The module "sarsen": all that an application imports.
+export { App } from "sarsen:app";
+export { html, raw } from "sarsen:html";
+export { redirect, reply } from "sarsen:reply";

@@ -1,0 +1,192 @@
+// One request's turn at the application: what its handler receives, and how it ends. The engine
+// calls `run`, then runs pending jobs until none is left, then calls `finish`.
+import { Database } from "sarsen:db";
+import { begin, check, end } from "sarsen:life";
+import { native } from "sarsen:native";
+import { encode, parse } from "sarsen:persist";
+import { BadRequest, answer } from "sarsen:reply";
+
+// Names and values from the wire; the last of equal names wins.
+function record(flat) {
+  const fields = { __proto__: null };
+  for (let i = 0; i < flat.length; i += 2) fields[flat[i]] = flat[i + 1];
+  return fields;
+}
+
+// The request as it came.
+class Request {
+  #life;
+  #form;
+
+  constructor(life) {
+    this.#life = life;
+  }
+
+  get method() {
+    check(this.#life);
+    return native.method();
+  }
+
+  // Percent-encoded, as it came.
+  get path() {
+    check(this.#life);
+    return native.path();
+  }
+
+  // The value of a header field, or undefined; several of one name are joined by ", ".
+  header(name) {
+    check(this.#life);
+    return native.header(String(name));
+  }
+
+  // The body as text; a body that is not UTF-8 is answered 400.
+  text() {
+    check(this.#life);
+    return client(native.text);
+  }
+
+  // The body as JSON; anything else is answered 400.
+  json() {
+    const text = this.text();
+    return client(() => parse(text));
+  }
+
+  // The fields of a form (application/x-www-form-urlencoded); anything else is answered 400.
+  form() {
+    check(this.#life);
+    this.#form ??= record(client(native.form));
+    return this.#form;
+  }
+}
+
+// Runs what can only fail through the client's fault.
+function client(read) {
+  try {
+    return read();
+  } catch (error) {
+    throw new BadRequest(error.message);
+  }
+}
+
+// What is known of the turn being served: the number of its request, what its handler has asked
+// for so far, and how it ended (`settled`, with `result`, or with `error` if it `failed`).
+let current;
+
+// What a handler receives. Everything is made when it is first asked for.
+class Turn {
+  #life;
+
+  constructor(life) {
+    this.#life = life;
+  }
+
+  get db() {
+    check(this.#life);
+    if (current.db === undefined) {
+      current.database = new Database(this.#life);
+      current.db = new Proxy(NOTHING, current.database);
+    }
+    return current.db;
+  }
+
+  get session() {
+    check(this.#life);
+    if (current.session === undefined) {
+      current.sessionText = native.session() ?? "{}";
+      current.session = parse(current.sessionText);
+    }
+    return current.session;
+  }
+
+  get params() {
+    check(this.#life);
+    current.params ??= record(native.params());
+    return current.params;
+  }
+
+  get query() {
+    check(this.#life);
+    current.query ??= record(native.query());
+    return current.query;
+  }
+
+  get request() {
+    check(this.#life);
+    current.request ??= new Request(this.#life);
+    return current.request;
+  }
+
+  // Milliseconds since 1970, the same for the whole request; Date.now() gives it too.
+  get time() {
+    check(this.#life);
+    return native.time();
+  }
+}
+
+// A proxy asks what it stands for; `db` stands for nothing, it only has traps.
+const NOTHING = Object.freeze({ __proto__: null });
+
+// Starts `handler`. It need not have ended when this returns: an async one goes on in jobs.
+export function run(handler) {
+  const life = begin();
+  const turn = { settled: false, failed: false };
+  current = turn;
+  try {
+    const result = handler(new Turn(life));
+    if (typeof result?.then === "function") wait(turn, result);
+    else settle(turn, result);
+  } catch (error) {
+    fail(turn, error);
+  }
+}
+
+function wait(turn, promise) {
+  promise.then(
+    (result) => settle(turn, result),
+    (error) => fail(turn, error),
+  );
+}
+
+function settle(turn, result) {
+  if (turn.settled) return;
+  turn.settled = true;
+  turn.result = result;
+}
+
+function fail(turn, error) {
+  if (turn.settled) return;
+  turn.settled = true;
+  turn.failed = true;
+  turn.error = error;
+}
+
+// Ends the turn, and gives the engine its answer.
+export function finish() {
+  const turn = current;
+  try {
+    if (!turn.settled) {
+      throw new Error("the handler's promise never settles: nothing is left that could settle it");
+    }
+    if (turn.failed) return refuse(turn.error);
+    // The reply first: making it may call toJSON, and so change documents.
+    const reply = answer(turn.result);
+    flush(turn);
+    return reply;
+  } finally {
+    end();
+    current = undefined;
+  }
+}
+
+// Stages what the handler changed.
+function flush({ database, session, sessionText }) {
+  if (database !== undefined) Database.flush(database);
+  if (session === undefined) return;
+  const text = encode(session, () => "session");
+  if (text !== sessionText) native.saveSession(text);
+}
+
+function refuse(error) {
+  if (!(error instanceof BadRequest)) throw error;
+  return [400, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
+}

@@ -1,0 +1,29 @@
+//! Gems: worker threads that run an application's JavaScript beside the repository.
+//!
+//! This crate knows applications, their handlers and the budget each request has. It knows no
+//! sockets and no async runtime: a face hands over a [`Request`] with a function to call with the
+//! [`Reply`], and waits for the durable number itself.
+
+mod app;
+mod budget;
+mod engine;
+mod errors;
+mod exchange;
+pub mod limits;
+mod modules;
+mod natives;
+mod pool;
+mod random;
+mod reply;
+mod route;
+mod session;
+mod settings;
+mod thrown;
+mod turn;
+mod urlencoded;
+mod worker;
+
+pub use app::App;
+pub use errors::{Failure, Fault, LoadError};
+pub use exchange::{Reply, Request, Respond};
+pub use pool::{Pool, PoolOptions};

@@ -1,0 +1,65 @@
+//! Every bound of the gems, with what happens when it is reached.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// Largest `sarsen.toml`, in bytes. Larger: `LoadError::Settings`.
+pub const SETTINGS_BYTES_MAX: u64 = 64 << 10;
+
+/// Longest application name, in characters. Longer: `LoadError::Settings`.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// Largest module of an application, in bytes. Larger: `LoadError::Module`.
+pub const MODULE_BYTES_MAX: u64 = 4 << 20;
+
+/// Most modules of one application. More: `LoadError::Module`.
+pub const MODULES_MAX: usize = 500;
+
+/// Most routes of one application. More: `LoadError::Module`.
+pub const ROUTES_MAX: usize = 1_000;
+
+/// CPU time in which an application must load. More: `LoadError::Module`.
+pub const LOAD_CPU: Duration = Duration::from_secs(5);
+
+/// Heap in which `App::load` checks an application that does not set its own limit, in bytes.
+/// More: `LoadError::Module`.
+pub const LOAD_HEAP_BYTES: usize = 256 << 20;
+
+/// What `cpu_ms` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
+pub const CPU_MS: RangeInclusive<i64> = 1..=60_000;
+
+/// What `heap_bytes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
+pub const HEAP_BYTES: RangeInclusive<i64> = (4 << 20)..=(1 << 30);
+
+/// What `idle_minutes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
+pub const IDLE_MINUTES: RangeInclusive<i64> = 1..=525_600;
+
+/// How long a session lives after it was last written, unless `sarsen.toml` says otherwise.
+pub const SESSION_IDLE_DEFAULT: Duration = Duration::from_secs(30 * 60);
+
+/// Stack that JavaScript may use, in bytes. Deeper recursion: the handler gets a RangeError.
+pub const SCRIPT_STACK_BYTES: usize = 512 << 10;
+
+/// Stack of a worker's thread, in bytes; JavaScript's and what the engine itself needs.
+pub const THREAD_STACK_BYTES: usize = 4 << 20;
+
+/// Fields that a query or a form may have. More: the client gets 400.
+pub const FORM_FIELDS_MAX: usize = 1_000;
+
+/// Header fields that a handler may set. More: `Failure::Handler`.
+pub const REPLY_FIELDS_MAX: usize = 100;
+
+/// Largest body of a handler's reply, in bytes. Larger: `Failure::Handler`.
+pub const REPLY_BYTES_MAX: usize = 16 << 20;
+
+/// Longest message of an error, in bytes. Longer: it is cut.
+pub const MESSAGE_BYTES_MAX: usize = 2 << 10;
+
+/// Longest text of one `console` call, in bytes. Longer: it is cut.
+pub const LOG_RECORD_BYTES_MAX: usize = 8 << 10;
+
+/// Records that one run of a handler may write by `console`. More: one warning, then silence.
+pub const LOG_RECORDS_MAX: u32 = 200;
+
+const _: () = assert!(SCRIPT_STACK_BYTES * 4 <= THREAD_STACK_BYTES);
+const _: () = assert!(MESSAGE_BYTES_MAX <= LOG_RECORD_BYTES_MAX);

@@ -1,0 +1,134 @@
+//! What a handler's reply may be, and the replies gems make themselves.
+
+use crate::exchange::Reply;
+use crate::limits::{REPLY_BYTES_MAX, REPLY_FIELDS_MAX};
+use bytes::Bytes;
+use repository::CommitNumber;
+use thiserror::Error;
+
+/// Why a reply cannot be sent.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub(crate) enum ReplyError {
+    #[error("a header name is letters, digits and !#$%&'*+-.^_`|~; got {0:?}")]
+    Name(String),
+    #[error("the header {0} belongs to the server; leave it out")]
+    Reserved(String),
+    #[error("the header {name} holds {found:?}: a value is visible ASCII, spaces and tabs")]
+    Value { name: String, found: char },
+    #[error("a reply has at most {REPLY_FIELDS_MAX} header fields; got {0}")]
+    Fields(usize),
+    #[error("a reply's body has at most {REPLY_BYTES_MAX} bytes; got {0}")]
+    Bytes(usize),
+    #[error("a reply with status {0} has no body")]
+    Body(u16),
+}
+
+/// A handler's reply before its commit is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// The answer if it can be sent; its fields were checked one by one.
+    pub(crate) fn checked(self) -> Result<Self, ReplyError> {
+        if self.headers.len() > REPLY_FIELDS_MAX {
+            return Err(ReplyError::Fields(self.headers.len()));
+        }
+        if self.body.len() > REPLY_BYTES_MAX {
+            return Err(ReplyError::Bytes(self.body.len()));
+        }
+        if matches!(self.status, 204 | 304) && !self.body.is_empty() {
+            return Err(ReplyError::Body(self.status));
+        }
+        Ok(self)
+    }
+
+    /// The reply, which reveals no commit after `wait_for`.
+    pub(crate) fn reply(self, wait_for: CommitNumber) -> Reply {
+        Reply { status: self.status, headers: self.headers, body: self.body, wait_for }
+    }
+
+    /// A small page for a request that no handler took.
+    pub(crate) fn page(status: u16, title: &str) -> Self {
+        Self {
+            status,
+            headers: vec![("content-type".to_owned(), "text/html; charset=utf-8".to_owned())],
+            body: format!(
+                "<!doctype html><meta name=viewport content=\"width=device-width\">\
+                 <title>{title}</title><h1>{title}</h1>\n"
+            )
+            .into(),
+        }
+    }
+
+    /// Adds a header field.
+    pub(crate) fn with(mut self, name: &str, value: String) -> Self {
+        self.headers.push((name.to_owned(), value));
+        self
+    }
+}
+
+/// What frames a message or belongs to the connection (RFC 9110 §7.6.1, §8.6).
+const RESERVED: [&str; 8] = [
+    "connection",
+    "content-length",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Checks a header field (RFC 9110 §5). Values with CR, LF or NUL would let a visitor's text become
+/// a header of its own.
+pub(crate) fn check_field(name: &str, value: &str) -> Result<(), ReplyError> {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(token) {
+        return Err(ReplyError::Name(name.to_owned()));
+    }
+    if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(ReplyError::Reserved(name.to_owned()));
+    }
+    match value.chars().find(|&c| c != '\t' && !(' '..='~').contains(&c)) {
+        Some(found) => Err(ReplyError::Value { name: name.to_owned(), found }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields() {
+        assert_eq!(check_field("Location", "/a?b=c%20\td"), Ok(()));
+        for value in ["a\r\nset-cookie: x", "a\n", "\0", "ü", "\u{7f}"] {
+            assert!(matches!(check_field("x", value), Err(ReplyError::Value { .. })), "{value:?}");
+        }
+        for name in ["", "a b", "a:", "ü", "a\n"] {
+            assert!(matches!(check_field(name, ""), Err(ReplyError::Name(_))), "{name:?}");
+        }
+        let framing = check_field("Content-Length", "3");
+        assert_eq!(framing, Err(ReplyError::Reserved("Content-Length".to_owned())));
+    }
+
+    fn answer(status: u16, fields: usize, bytes: usize) -> Result<Answer, ReplyError> {
+        let headers = vec![(String::new(), String::new()); fields];
+        Answer { status, headers, body: vec![b'a'; bytes].into() }.checked()
+    }
+
+    #[test]
+    fn answers() {
+        assert!(answer(200, REPLY_FIELDS_MAX, REPLY_BYTES_MAX).is_ok());
+        assert!(answer(204, 0, 0).is_ok());
+        assert_eq!(answer(304, 0, 1), Err(ReplyError::Body(304)));
+        let many = REPLY_FIELDS_MAX + 1;
+        assert_eq!(answer(200, many, 0), Err(ReplyError::Fields(many)));
+        let large = REPLY_BYTES_MAX + 1;
+        assert_eq!(answer(200, 0, large), Err(ReplyError::Bytes(large)));
+    }
+}

@@ -1,0 +1,219 @@
+//! `sarsen.toml`: what an application says about itself. Keys that are not known are refused.
+
+use crate::errors::LoadError;
+use crate::limits::{
+    CPU_MS, HEAP_BYTES, IDLE_MINUTES, NAME_CHARS_MAX, SESSION_IDLE_DEFAULT, SETTINGS_BYTES_MAX,
+};
+use crate::thrown::position;
+use std::fs;
+use std::ops::{Range, RangeInclusive};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The settings of one application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// Shown to operators.
+    pub(crate) name: String,
+    /// CPU time of one request, if the application has its own limit.
+    pub(crate) cpu_limit: Option<Duration>,
+    /// Heap of one worker in bytes, if the application has its own limit.
+    pub(crate) heap_limit: Option<usize>,
+    /// How long a session lives after it was last written.
+    pub(crate) session_idle: Duration,
+}
+
+/// Reads the file `sarsen.toml` of an application.
+pub(crate) fn read(file: &Path) -> Result<Settings, LoadError> {
+    let refused = |source: std::io::Error| LoadError::Read {
+        path: file.to_owned(),
+        source: Arc::new(source),
+        hint: "; an application's folder has a sarsen.toml with its name, and an app.js",
+    };
+    let bytes = fs::metadata(file).map_err(refused)?.len();
+    if bytes > SETTINGS_BYTES_MAX {
+        let why = format!("expected at most {SETTINGS_BYTES_MAX} bytes, found {bytes}");
+        return Err(LoadError::Settings { place: file.display().to_string(), why });
+    }
+    parse(&fs::read_to_string(file).map_err(refused)?, &file.display().to_string())
+}
+
+/// Where and why a settings file is refused, the place as a byte offset.
+struct Refusal {
+    at: usize,
+    why: String,
+}
+
+fn refusal(span: Range<usize>, why: impl Into<String>) -> Refusal {
+    Refusal { at: span.start, why: why.into() }
+}
+
+fn parse(text: &str, file: &str) -> Result<Settings, LoadError> {
+    settings(text).map_err(|Refusal { at, why }| {
+        let (line, column) = position(text, at);
+        LoadError::Settings { place: format!("{file}:{line}:{column}"), why }
+    })
+}
+
+fn settings(text: &str) -> Result<Settings, Refusal> {
+    let table = DeTable::parse(text)
+        .map_err(|error| refusal(error.span().unwrap_or(0..0), one_line(error.message())))?;
+    let table = table.get_ref();
+    refuse_unknown(table, "", &["name", "limits", "session"])?;
+    let limits = section(table, "limits")?;
+    let session = section(table, "session")?;
+    if let Some(limits) = limits {
+        refuse_unknown(limits, "limits.", &["cpu_ms", "heap_bytes"])?;
+    }
+    if let Some(session) = session {
+        refuse_unknown(session, "session.", &["idle_minutes"])?;
+    }
+    let idle_minutes = whole(session, "idle_minutes", IDLE_MINUTES)?;
+    Ok(Settings {
+        name: name(table)?,
+        cpu_limit: whole(limits, "cpu_ms", CPU_MS)?.map(Duration::from_millis),
+        heap_limit: whole(limits, "heap_bytes", HEAP_BYTES)?.map(|bytes| bytes as usize),
+        session_idle: idle_minutes
+            .map_or(SESSION_IDLE_DEFAULT, |minutes| Duration::from_secs(minutes * 60)),
+    })
+}
+
+fn name(table: &DeTable) -> Result<String, Refusal> {
+    let rule = format!("expected name = \"...\" with 1 to {NAME_CHARS_MAX} visible characters");
+    let Some(value) = table.get("name") else {
+        return Err(refusal(0..0, format!("{rule}, found none")));
+    };
+    match value.get_ref().as_str() {
+        Some(name)
+            if !name.trim().is_empty()
+                && name.chars().count() <= NAME_CHARS_MAX
+                && !name.contains(char::is_control) =>
+        {
+            Ok(name.to_owned())
+        }
+        _ => Err(refusal(value.span(), rule)),
+    }
+}
+
+fn section<'a>(table: &'a DeTable, name: &str) -> Result<Option<&'a DeTable<'a>>, Refusal> {
+    let Some(value) = table.get(name) else { return Ok(None) };
+    match value.get_ref().as_table() {
+        Some(section) => Ok(Some(section)),
+        None => {
+            let found = value.get_ref().type_str();
+            Err(refusal(value.span(), format!("expected a section [{name}], found {found}")))
+        }
+    }
+}
+
+fn whole(
+    section: Option<&DeTable>,
+    key: &str,
+    range: RangeInclusive<i64>,
+) -> Result<Option<u64>, Refusal> {
+    let Some(value) = section.and_then(|section| section.get(key)) else { return Ok(None) };
+    match number(value) {
+        Some(number) if range.contains(&number) => Ok(Some(number.unsigned_abs())),
+        _ => {
+            let (low, high) = range.into_inner();
+            let why = format!("expected {key} to be a whole number from {low} to {high}");
+            Err(refusal(value.span(), why))
+        }
+    }
+}
+
+fn number(value: &Spanned<DeValue>) -> Option<i64> {
+    let integer = value.get_ref().as_integer()?;
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}
+
+fn refuse_unknown(table: &DeTable, prefix: &str, known: &[&str]) -> Result<(), Refusal> {
+    let unknown = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+    let Some(key) = unknown else { return Ok(()) };
+    let nearest = known.iter().min_by_key(|name| distance(name, key.get_ref()));
+    let nearest = nearest.map(|name| format!("; did you mean {prefix}{name}?")).unwrap_or_default();
+    let why = format!("unknown key {prefix}{}{nearest}", key.get_ref());
+    Err(refusal(key.span(), one_line(&why)))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How many characters must change to make `b` of `a` (Levenshtein 1965).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        parse(text, "sarsen.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_least_and_the_most() {
+        let least = parse("name = \"counter\"", "f").unwrap();
+        assert_eq!(least.name, "counter");
+        assert_eq!(least.cpu_limit, None);
+        assert_eq!(least.session_idle, SESSION_IDLE_DEFAULT);
+        let most = "name = 'x'\n[limits]\ncpu_ms = 1_500\nheap_bytes = 0x1000000\n\
+                    [session]\nidle_minutes = 5\n";
+        let most = parse(most, "f").unwrap();
+        assert_eq!(most.cpu_limit, Some(Duration::from_millis(1500)));
+        assert_eq!(most.heap_limit, Some(16 << 20));
+        assert_eq!(most.session_idle, Duration::from_secs(300));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_the_nearest() {
+        assert_eq!(refused("nmae = 'x'"), "sarsen.toml:1:1: unknown key nmae; did you mean name?");
+        assert_eq!(
+            refused("name = 'x'\n[limits]\n  cpu = 3"),
+            "sarsen.toml:3:3: unknown key limits.cpu; did you mean limits.cpu_ms?"
+        );
+    }
+
+    #[test]
+    fn values_are_checked_where_they_stand() {
+        assert!(refused("").starts_with("sarsen.toml:1:1: expected name"));
+        assert!(refused("name = 3").starts_with("sarsen.toml:1:8: expected name"));
+        assert!(refused("name = ' '").contains("expected name"));
+        assert!(refused("name = 'x'\nlimits = 3").starts_with("sarsen.toml:2:10: expected a sec"));
+        for value in ["0", "60001", "1.5", "'x'", "-1"] {
+            let text = format!("name = 'x'\n[limits]\ncpu_ms = {value}");
+            let why = "sarsen.toml:3:10: expected cpu_ms to be a whole number from 1 to 60000";
+            assert_eq!(refused(&text), why);
+        }
+    }
+
+    #[test]
+    fn what_is_not_toml_is_refused_in_one_line() {
+        let message = refused("name = 'x'\nname 3\n");
+        assert!(message.starts_with("sarsen.toml:2:"), "{message}");
+        assert!(!message.contains('\n'));
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("name", "nmae"), 2);
+        assert_eq!(distance("cpu_ms", "cpu"), 3);
+    }
+}

@@ -1,0 +1,168 @@
+//! One worker: its thread's engine, and a request's way through routes, transaction and handler.
+
+use crate::app::App;
+use crate::engine::{Engine, Stop};
+use crate::errors::{Failure, Fault, LoadError};
+use crate::exchange::{Reply, Request};
+use crate::reply::Answer;
+use crate::route::{Found, Params};
+use crate::thrown::one_line;
+use crate::turn::Turn;
+use repository::{BeginError, CommitNumber, Repository, RunError, Transaction};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The commit that a reply waits for if it reveals no committed state.
+const NOTHING: CommitNumber = CommitNumber(0);
+
+/// What workers have in common.
+pub(crate) struct Shared {
+    pub(crate) app: App,
+    pub(crate) repository: Arc<Repository>,
+    pub(crate) cpu_limit: Duration,
+    pub(crate) heap_limit: usize,
+}
+
+/// A worker. It stays on the thread that made it.
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    /// `None` after a request that may have damaged it; the next request starts another.
+    engine: Option<Engine>,
+}
+
+/// Why a run of the handler made nothing to commit.
+enum RunStop {
+    Handler(Stop),
+    /// The repository failed; the message reveals nothing of a view.
+    Repository(String),
+}
+
+impl Worker {
+    /// A worker with the application loaded.
+    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self, LoadError> {
+        let engine = Engine::start(&shared.app.sources, shared.heap_limit)?;
+        Ok(Self { shared, engine: Some(engine) })
+    }
+
+    /// Serves one request. It does not panic, and it does not wait for the disk.
+    pub(crate) fn serve(&mut self, request: Request) -> Result<Reply, Failure> {
+        let served = catch_unwind(AssertUnwindSafe(|| self.try_serve(request)));
+        let result = served.unwrap_or_else(|panic| {
+            // What the request saw is not known any more; it is at most what is visible now.
+            let wait_for = self.shared.repository.stats().visible;
+            let message = format!("the worker panicked: {}", panic_text(&*panic));
+            Err(Failure::Handler(Fault { message, wait_for }))
+        });
+        if let Err(Failure::CpuLimit(_) | Failure::HeapLimit(_)) = &result {
+            self.engine = None;
+        }
+        result
+    }
+
+    fn try_serve(&mut self, request: Request) -> Result<Reply, Failure> {
+        // Out of its place while it works: a panic leaves none behind.
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => self.restart()?,
+        };
+        let result = match engine.find(&request.method, &request.path) {
+            Ok(Found::Route(route, params)) => self.run(&engine, route, (request, params)),
+            Ok(Found::OtherMethods(allow)) => Ok(Answer::page(405, "Method Not Allowed")
+                .with("allow", allow.to_owned())
+                .reply(NOTHING)),
+            Ok(Found::Nothing) => Ok(Answer::page(404, "Not Found").reply(NOTHING)),
+            Err(error) => Ok(Answer::page(400, &format!("Bad Request: {error}")).reply(NOTHING)),
+        };
+        self.engine = Some(engine);
+        result
+    }
+
+    fn restart(&self) -> Result<Engine, Failure> {
+        Engine::start(&self.shared.app.sources, self.shared.heap_limit).map_err(|error| {
+            let message = format!("the application could not be loaded again: {error}");
+            Failure::Handler(Fault { message, wait_for: NOTHING })
+        })
+    }
+
+    fn run(
+        &self,
+        engine: &Engine,
+        route: usize,
+        (request, params): (Request, Params),
+    ) -> Result<Reply, Failure> {
+        engine.start_budget(self.shared.cpu_limit);
+        engine.slot.fill(Turn::new(request, params, self.shared.app.settings.session_idle));
+        let ran = self
+            .shared
+            .repository
+            .run(|transaction| self.lend(engine, transaction, || engine.run(route)));
+        let turn = engine.slot.clear();
+        match ran {
+            Ok(ran) => {
+                let cookie = turn.and_then(|turn| turn.set_cookie());
+                let reply = match cookie {
+                    Some(cookie) => ran.value.with("set-cookie", cookie),
+                    None => ran.value,
+                };
+                Ok(reply.reply(ran.wait_for))
+            }
+            Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
+            Err(RunError::Begin(error)) => Err(unavailable(error.to_string())),
+            Err(RunError::Commit(error)) => Err(unavailable(error.to_string())),
+        }
+    }
+
+    /// Calls `handler` while the turn in the engine's slot owns the transaction: what JavaScript
+    /// calls outlives any borrow. Another transaction, on which nothing happens, keeps its place.
+    fn lend(
+        &self,
+        engine: &Engine,
+        transaction: &mut Transaction,
+        handler: impl FnOnce() -> Result<Answer, Stop>,
+    ) -> Result<Answer, RunStop> {
+        let refused = |error: BeginError| RunStop::Repository(error.to_string());
+        let stand_in = self.shared.repository.begin().map_err(refused)?;
+        let lent = std::mem::replace(transaction, stand_in);
+        let begun = engine.slot.with(|turn| {
+            turn.begin(lent);
+            Ok(())
+        });
+        debug_assert!(begun.is_ok(), "run filled the slot");
+        let result = handler();
+        let ended = engine.slot.with(|turn| {
+            let unreadable = turn.unreadable().map(ToString::to_string);
+            Ok((turn.end(), unreadable))
+        });
+        if let Ok((Some(lent), unreadable)) = ended {
+            *transaction = lent;
+            if let Some(message) = unreadable {
+                return Err(RunStop::Repository(message));
+            }
+        }
+        result.map_err(RunStop::Handler)
+    }
+}
+
+fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
+    let fault = |message| Fault { message, wait_for };
+    match stop {
+        RunStop::Handler(Stop::Refused(answer)) => Ok(answer.reply(wait_for)),
+        RunStop::Handler(Stop::Threw(message)) => Err(Failure::Handler(fault(message))),
+        RunStop::Handler(Stop::CpuLimit(message)) => Err(Failure::CpuLimit(fault(message))),
+        RunStop::Handler(Stop::HeapLimit(message)) => Err(Failure::HeapLimit(fault(message))),
+        RunStop::Repository(message) => Err(unavailable(message)),
+    }
+}
+
+fn unavailable(message: String) -> Failure {
+    Failure::Unavailable(Fault { message, wait_for: NOTHING })
+}
+
+/// What a panic says.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    one_line(text.unwrap_or("without a message"))
+}

@@ -1,0 +1,230 @@
+//! Limits: each ends one request, leaves no effect, and the same worker serves the next.
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+mod support;
+
+use gem::{Failure, Pool, PoolOptions};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::time::Duration;
+use support::{START_MS, Setup, Site, folder, load, request, site, site_with, text};
+
+fn limited(routes: &str) -> Site {
+    let normal = "app.get(\"/normal\", ({ db }) => { db.ok.add(\"n\", 1); return \"fine\"; });";
+    site_with(
+        &format!("{normal}\n{routes}"),
+        Setup { cpu_limit: Duration::from_millis(150), heap_limit: 16 << 20, ..Setup::default() },
+    )
+}
+
+/// The failure of a request that must leave nothing behind.
+fn fails(site: &Site, target: &str) -> Failure {
+    let before = site.written();
+    let failure = match site.send(request("GET", target)) {
+        Err(failure) => failure,
+        Ok(reply) => panic!("{target}: expected a failure, got {}", text(&reply)),
+    };
+    assert_eq!(site.written(), before, "{target}");
+    assert_eq!(site.text("/normal"), "fine", "after {target}");
+    failure
+}
+
+#[test]
+fn cpu_time() {
+    let site = limited(
+        r#"app.get("/loop", ({ db }) => { db.x.put("a", 1); for (;;); });
+           app.get("/caught", ({ db }) => {
+             db.x.put("a", 1);
+             for (;;) { try { for (;;); } catch {} finally { continue; } }
+           });
+           app.get("/regexp", ({ db }) => {
+             db.x.put("a", 1);
+             return [/^(a+)+$/.test("a".repeat(40) + "b")];
+           });
+           app.get("/sort", ({ db }) => {
+             db.x.put("a", 1);
+             const n = [3, 1, 2];
+             for (;;) n.sort((a, b) => a - b);
+           });
+           app.get("/jobs", ({ db }) => {
+             db.x.put("a", 1);
+             const again = () => { Promise.resolve().then(again); };
+             again();
+           });
+           app.get("/await", async ({ db }) => { db.x.put("a", 1); for (;;) await 0; });
+           app.get("/then", ({ db }) => { db.x.put("a", 1); return { toJSON() { for (;;); } }; });
+           app.get("/getter", ({ db }) => { db.x.put("a", { get b() { for (;;); } }); });
+           app.get("/error", () => {
+             throw { get message() { for (;;); }, toString() { for (;;); } };
+           });
+           app.get("/error-getter", () => {
+             const e = new Error();
+             Object.defineProperty(e, "message", { get() { for (;;); } });
+             throw e;
+           });
+           app.get("/log", () => { console.log({ toJSON() { for (;;); } }); });
+           app.get("/generator", () => {
+             const g = (function* () { for (;;) yield; })();
+             for (const x of g);
+           });"#,
+    );
+    let paths = [
+        "/loop",
+        "/caught",
+        "/regexp",
+        "/sort",
+        "/jobs",
+        "/await",
+        "/then",
+        "/getter",
+        "/error",
+        "/error-getter",
+        "/log",
+        "/generator",
+    ];
+    for path in paths {
+        let failure = fails(&site, path);
+        assert!(matches!(failure, Failure::CpuLimit(_)), "{path}: {failure:?}");
+        assert!(failure.to_string().contains("150 ms"), "{path}: {failure}");
+    }
+}
+
+#[test]
+fn heap() {
+    let site = limited(
+        r#"app.get("/arrays", ({ db }) => {
+             db.x.put("a", 1);
+             const a = [];
+             for (;;) a.push(new Array(1000).fill(0));
+           });
+           app.get("/string", ({ db }) => {
+             db.x.put("a", 1);
+             const all = [];
+             for (;;) all.push(`${Math.random()}`.padEnd(99999));
+           });
+           app.get("/repeat", () => "ab".repeat(1 << 28));
+           app.get("/buffer", () => { new ArrayBuffer(1 << 28); });
+           app.get("/objects", () => { let list = null; for (;;) list = { list, a: 1, b: {} }; });
+           app.get("/closures", () => { let f = () => 1; for (;;) { const g = f; f = () => g; } });
+           app.get("/promises", async () => {
+             const all = [];
+             for (;;) { all.push(new Promise(() => {})); }
+           });
+           app.get("/json", () => {
+             let a = ["x".repeat(999)];
+             for (let i = 0; i < 30; i++) a = [a, a];
+             return a;
+           });
+           // The engine itself throws null when no memory is left for an error.
+           app.get("/null", () => { throw null; });
+           const kept = [];
+           app.get("/leak", () => { kept.push("y".repeat(1 << 20)); return [kept.length]; });"#,
+    );
+    for path in [
+        "/arrays",
+        "/string",
+        "/repeat",
+        "/buffer",
+        "/objects",
+        "/closures",
+        "/promises",
+        "/json",
+        "/null",
+    ] {
+        let failure = fails(&site, path);
+        assert!(matches!(failure, Failure::HeapLimit(_)), "{path}: {failure:?}");
+        assert!(failure.to_string().contains("16777216 bytes"), "{failure}");
+    }
+    let leaked = (0..64).map(|_| site.send(request("GET", "/leak"))).find(Result::is_err);
+    assert!(matches!(leaked, Some(Err(Failure::HeapLimit(_)))), "{leaked:?}");
+    assert_eq!(site.text("/leak"), "[1]", "the worker started anew");
+}
+
+#[test]
+fn stack() {
+    let site = limited(
+        r#"app.get("/deep", ({ db }) => { db.x.put("a", 1); const f = () => f() + 1; return f(); });
+           app.get("/json", ({ db }) => {
+             let a = [];
+             for (let i = 0; i < 100000; i++) a = [a];
+             db.x.put("a", a);
+           });
+           app.get("/html", () => { const a = []; a.push(a); return html`${a}`; });
+           const nested = "(".repeat(50000) + ")".repeat(50000);
+           app.get("/regexp", () => [new RegExp(nested).test("")]);"#,
+    );
+    let deep = fails(&site, "/deep").to_string();
+    assert!(deep.contains("RangeError: Maximum call stack size exceeded"), "{deep}");
+    assert!(deep.contains("app.js:4:"), "{deep}");
+    for path in ["/json", "/html", "/regexp"] {
+        let failure = fails(&site, path);
+        assert!(matches!(failure, Failure::Handler(_)), "{path}: {failure:?}");
+    }
+}
+
+#[test]
+fn an_application_sets_its_own_limits() {
+    let settings = "[limits]\ncpu_ms = 40\nheap_bytes = 8_388_608\n";
+    let routes = "app.get(\"/loop\", () => { for (;;); });\n\
+                  app.get(\"/heap\", () => \"ab\".repeat(1 << 28));";
+    let site = site_with(routes, Setup { settings, ..Setup::default() });
+    assert!(matches!(site.send(request("GET", "/loop")), Err(Failure::CpuLimit(fault))
+        if fault.message.contains("40 ms")));
+    assert!(matches!(site.send(request("GET", "/heap")), Err(Failure::HeapLimit(fault))
+        if fault.message.contains("8388608 bytes")));
+}
+
+#[test]
+fn a_panic_of_the_worker_is_answered() {
+    let site = site(r#"app.get("/", ({ time }) => [time]);"#);
+    site.clock.store(0, Ordering::SeqCst);
+    match site.send(request("GET", "/")) {
+        Err(Failure::Handler(fault)) => assert!(fault.message.contains("the clock has stopped")),
+        other => panic!("{other:?}"),
+    }
+    site.clock.store(START_MS, Ordering::SeqCst);
+    assert_eq!(site.text("/"), format!("[{START_MS}]"));
+}
+
+#[test]
+fn a_full_queue_gives_the_request_back() {
+    let routes =
+        r#"app.get("/slow", () => { for (let i = 0; i < 3000000; i++); return "slow"; });"#;
+    let site = site_with(routes, Setup { queue: 2, ..Setup::default() });
+    let (sender, outcomes) = mpsc::channel();
+    let mut accepted = 0;
+    let refused = (0..100).find_map(|_| {
+        let sender = sender.clone();
+        let respond = Box::new(move |outcome| sender.send(outcome).unwrap());
+        let refused = site.pool.submit(request("GET", "/slow"), respond).err();
+        accepted += usize::from(refused.is_none());
+        refused
+    });
+    let (given_back, _) = refused.expect("a bounded queue fills up");
+    assert_eq!(given_back.path, "/slow");
+    drop(sender);
+    site.pool.stop();
+    let replies = outcomes.iter().filter(|outcome: &support::Outcome| outcome.is_ok()).count();
+    assert_eq!(replies, accepted, "stopping finishes what is queued");
+    let late = site.pool.submit(request("GET", "/slow"), Box::new(|_| ()));
+    assert!(late.is_err(), "a stopped pool takes nothing");
+}
+
+#[test]
+fn a_panic_of_the_reply_function_costs_no_worker() {
+    let site = site(r#"app.get("/", () => "fine");"#);
+    let respond = Box::new(|_| panic!("not my day"));
+    site.pool.submit(request("GET", "/"), respond).map_err(|_| "full").unwrap();
+    assert_eq!(site.text("/"), "fine");
+}
+
+#[test]
+fn a_heap_too_small_for_the_application_is_refused_at_the_start() {
+    let app = "import { App } from \"sarsen\";\nexport default new App();\n";
+    let folder = folder(&[("app.js", app)]);
+    let site = site("app.get(\"/\", () => \"\");");
+    let options =
+        PoolOptions { workers: 2, queue: 1, cpu_limit: Duration::from_secs(1), heap_limit: 50_000 };
+    let pool = Pool::start(load(folder.path()).unwrap(), site.repository.clone(), options);
+    assert!(pool.is_err());
+}

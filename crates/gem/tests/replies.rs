@@ -1,0 +1,263 @@
+//! What handlers return and what they are given: routes, replies, templates and requests.
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+mod support;
+
+use bytes::Bytes;
+use gem::{Failure, Reply};
+use support::{Outcome, Site, header, request, site, text};
+
+#[test]
+fn routes_are_matched_in_order_and_by_method() {
+    let site = site(
+        r#"app.get("/notes/new", () => "new");
+           app.get("/notes/:id", ({ params }) => `id ${params.id}`);
+           app.get("/files/*", ({ params }) => params["*"]);
+           app.post("/notes/:id", () => undefined);
+           app.post("/clicks", () => "clicked");"#,
+    );
+    assert_eq!(site.text("/notes/new"), "new");
+    assert_eq!(site.text("/notes/a%20b"), "id a b");
+    assert_eq!(site.text("/files/a/b"), "a/b");
+    assert_eq!(site.post("/notes/1").status, 204);
+    let head = site.send(request("HEAD", "/notes/new")).unwrap();
+    assert_eq!((head.status, text(&head).as_str()), (200, "new"));
+    let other = site.get("/clicks");
+    assert_eq!((other.status, header(&other, "allow")), (405, Some("POST")));
+    let other = site.send(request("DELETE", "/notes/1")).unwrap();
+    assert_eq!((other.status, header(&other, "allow")), (405, Some("GET, HEAD, POST")));
+    assert_eq!(site.get("/nothing").status, 404);
+    assert_eq!(site.get("/notes/%zz").status, 400);
+    assert_eq!(site.get("/nothing").wait_for.0, 0, "it reveals nothing");
+}
+
+#[test]
+fn what_a_handler_returns_decides_the_reply() {
+    let site = site(
+        r#"app.get("/html", () => html`<p>${1}</p>`);
+           app.get("/text", () => "ünï");
+           app.get("/nothing", () => undefined);
+           app.get("/null", () => null);
+           app.get("/object", () => ({ a: [1, "x"], b: undefined }));
+           app.get("/array", () => [1, 2]);
+           app.get("/redirect", () => redirect("/there"));
+           app.get("/found", () => redirect("/there", 302));
+           app.get("/full", () => reply({ status: 201, type: "text/css", body: "a{}",
+             headers: { "X-One": "1", "set-cookie": ["a=1", "b=2"] } }));
+           app.get("/own-type", () => reply({ headers: { "Content-Type": "text/x" }, body: "x" }));
+           app.get("/json", () => reply({ status: 409, body: { why: "taken" } }));
+           app.get("/surrogate", () => "a\ud800b");"#,
+    );
+    let sent = |target| {
+        let reply = site.get(target);
+        let media_type = header(&reply, "content-type").unwrap_or_default().to_owned();
+        (reply.status, media_type, text(&reply))
+    };
+    let expect =
+        |status, media_type: &str, body: &str| (status, media_type.to_owned(), body.to_owned());
+    assert_eq!(sent("/html"), expect(200, "text/html; charset=utf-8", "<p>1</p>"));
+    assert_eq!(sent("/text"), expect(200, "text/plain; charset=utf-8", "ünï"));
+    assert_eq!(sent("/nothing"), expect(204, "", ""));
+    assert_eq!(sent("/null"), expect(204, "", ""));
+    assert_eq!(sent("/object"), expect(200, "application/json", r#"{"a":[1,"x"]}"#));
+    assert_eq!(sent("/array"), expect(200, "application/json", "[1,2]"));
+    assert_eq!(sent("/json"), expect(409, "application/json", r#"{"why":"taken"}"#));
+    assert_eq!(sent("/own-type"), expect(200, "text/x", "x"));
+    assert_eq!(sent("/full"), expect(201, "text/css", "a{}"));
+    assert_eq!(sent("/surrogate"), expect(200, "text/plain; charset=utf-8", "a\u{fffd}b"));
+    assert_eq!(sent("/redirect"), expect(303, "", ""));
+    assert_eq!(header(&site.get("/redirect"), "location"), Some("/there"));
+    assert_eq!(site.get("/found").status, 302);
+    let cookies = |reply: Reply| reply.headers.iter().filter(|(n, _)| n == "set-cookie").count();
+    assert_eq!(cookies(site.get("/full")), 2);
+    assert_eq!(header(&site.get("/full"), "x-one"), Some("1"));
+}
+
+#[test]
+fn what_cannot_be_a_reply_is_a_failure_with_its_place() {
+    let site = site(
+        r#"app.get("/number", () => 3);
+           app.get("/function", () => () => 1);
+           app.get("/split", ({ query }) => redirect(query.to));
+           app.get("/name", () => reply({ headers: { "a b": "c" } }));
+           app.get("/framing", () => reply({ headers: { "Content-Length": "1" } }));
+           app.get("/type", () => reply({ type: "text/x\r\nX: y" }));
+           app.get("/status", () => reply({ status: 99 }));
+           app.get("/empty", () => reply({ status: 204, body: "x" }));
+           app.get("/error", () => { throw new RangeError("too\nfar"); });
+           app.get("/string", () => { throw "words"; });
+           app.get("/cycle", () => { const a = {}; a.a = a; throw a; });
+           app.get("/large", () => "x".repeat(16777217));"#,
+    );
+    assert!(site.failure("/number").contains("got a number"), "{}", site.failure("/number"));
+    assert!(site.failure("/function").contains("got a function"));
+    for value in ["a%0d%0aset-cookie:x=y", "a%0a", "%00", "%c3%bc"] {
+        let message = site.failure(&format!("/split?to={value}"));
+        assert!(message.contains("visible ASCII"), "{message}");
+    }
+    assert!(site.failure("/name").contains("header name"));
+    assert!(site.failure("/framing").contains("belongs to the server"));
+    assert!(site.failure("/type").contains("visible ASCII"));
+    assert!(site.failure("/status").contains("from 200 to 599"));
+    assert!(site.failure("/empty").contains("204"));
+    let message = site.failure("/error");
+    assert!(message.ends_with("app.js:11:48: RangeError: too far"), "{message}");
+    assert_eq!(site.failure("/string"), "\"words\" was thrown");
+    assert!(site.failure("/cycle").contains("[object Object]"));
+    assert!(site.failure("/large").contains("at most 16777216 bytes"));
+}
+
+#[test]
+fn templates_escape_what_is_put_into_them() {
+    let site = site(
+        r#"app.get("/", ({ query }) => html`<a title="${query.x}" id='${query.x}'>${query.x}</a>`);
+           const item = (text) => (i) => html`<li>${i}${text}`;
+           app.get("/nested", ({ query }) => html`<ul>${[1, 2].map(item(query.x))}</ul>`);
+           app.get("/empty", () => html`${null}|${undefined}|${false}|${""}|${[]}`);
+           app.get("/values", () => html`${true}|${0}|${-1.5}|${10n}|${["<", ["&"]]}|${{ a: 1 }}`);
+           app.get("/raw", ({ query }) => html`${raw("<b>")}${query.x}`);
+           app.get("/faked", ({ query }) => html`${JSON.parse(query.x)}`);
+           app.get("/forged", ({ db }) => {
+             db.x.put("a", { text: "<i>" });
+             return html`${db.x.get("a")}`;
+           });
+           app.get("/function", () => html`${() => 1}`);
+           app.get("/promise", async () => html`${(async () => 1)()}`);"#,
+    );
+    let attack = "%22%3E%3Cscript%3Ealert('x')%3C/script%3E%26amp;";
+    let escaped = "&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;";
+    let page = format!("<a title=\"{escaped}\" id='{escaped}'>{escaped}</a>");
+    assert_eq!(site.text(&format!("/?x={attack}")), page);
+    assert_eq!(site.text("/nested?x=%3C"), "<ul><li>1&lt;<li>2&lt;</ul>");
+    assert_eq!(site.text("/empty"), "||||");
+    assert_eq!(site.text("/values"), "true|0|-1.5|10|&lt;&amp;|[object Object]");
+    assert_eq!(site.text("/raw?x=%3Cb%3E"), "<b>&lt;b&gt;");
+    let faked = "/faked?x={%22text%22:%22%3Cscript%3E%22,%22toString%22:1}";
+    assert!(
+        !matches!(site.send(request("GET", faked)), Ok(reply) if text(&reply).contains("<script"))
+    );
+    assert_eq!(site.text("/forged"), "[object Object]");
+    assert!(site.failure("/function").contains("a function cannot be shown"));
+    assert!(site.failure("/promise").contains("await it first"));
+}
+
+#[test]
+fn a_request_is_given_lazily_and_in_full() {
+    let site = site(
+        r#"app.post("/all", ({ request, query, params, time }) => ({
+             method: request.method, path: request.path, one: request.header("X-ONE"),
+             none: request.header("x-none") ?? "none", list: request.header("x-list"),
+             cookie: request.header("cookie"), query, time, now: Date.now(),
+             date: new Date().toISOString(), called: typeof Date() }));
+           app.post("/text", ({ request }) => request.text() + request.text().length);
+           app.post("/json", ({ request }) => [request.json().a]);
+           app.post("/form", ({ request }) => {
+             const form = request.form();
+             return { ...form, own: "__proto__" in form };
+           });
+           app.post("/caught", ({ request }) => {
+             try { request.json(); } catch { return "caught"; }
+           });
+           app.post("/twice", ({ request, db }) => { db.x.put("a", 1); request.json(); });"#,
+    );
+    let mut all = request("POST", "/all?a=1&a=2&b=%3D+x");
+    all.headers =
+        [("x-one", "1"), ("x-list", "a"), ("x-list", "b"), ("cookie", "c=d"), ("cookie", "e")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec();
+    let sent = text(&site.send(all).unwrap());
+    assert_eq!(
+        sent,
+        r#"{"method":"POST","path":"/all","one":"1","none":"none","list":"a, b","cookie":"c=d; e","#
+            .to_owned()
+            + r#""query":{"a":"2","b":"= x"},"time":1700000000000,"now":1700000000000,"#
+            + r#""date":"2023-11-14T22:13:20.000Z","called":"string"}"#
+    );
+    assert_eq!(text(&with_body(&site, "/text", "text/plain", "üx").unwrap()), "üx2");
+    assert_eq!(text(&with_body(&site, "/json", "", r#"{"a":[]}"#).unwrap()), "[[]]");
+    let form = "application/x-www-form-urlencoded; charset=utf-8";
+    let fields = with_body(&site, "/form", form, "a=1&b=2&a=3&__proto__=x").unwrap();
+    assert_eq!(text(&fields), r#"{"a":"3","b":"2","__proto__":"x","own":true}"#);
+}
+
+#[test]
+fn a_body_that_is_not_what_the_handler_reads_is_400_and_commits_nothing() {
+    let site = site(
+        r#"app.post("/json", ({ request, db }) => { db.x.put("a", 1); request.json(); });
+           app.post("/text", ({ request }) => request.text());
+           app.post("/form", ({ request }) => request.form());
+           app.post("/caught", ({ request }) => {
+             try { request.json(); } catch { return "caught"; }
+           });"#,
+    );
+    let status = |outcome: Outcome| outcome.unwrap().status;
+    assert_eq!(status(with_body(&site, "/json", "application/json", "{\"a\":")), 400);
+    assert_eq!(status(with_body(&site, "/json", "application/json", "")), 400);
+    assert_eq!(status(with_body(&site, "/form", "multipart/form-data", "a=b")), 400);
+    assert_eq!(status(with_body(&site, "/caught", "", "{")), 200);
+    let mut latin = request("POST", "/text");
+    latin.body = Bytes::from_static(b"\xff");
+    assert_eq!(status(site.send(latin)), 400);
+    assert_eq!(site.stored("x", "a"), None);
+}
+
+fn with_body(site: &Site, target: &str, media_type: &str, body: &str) -> Outcome {
+    let mut request = request("POST", target);
+    request.headers.push(("content-type".to_owned(), media_type.to_owned()));
+    request.body = Bytes::copy_from_slice(body.as_bytes());
+    site.send(request)
+}
+
+#[test]
+fn async_handlers_run_to_their_end() {
+    let site = site(
+        r#"const later = async (value) => { await 0; await 0; return value; };
+           app.get("/", async ({ db }) => {
+             const n = await later(2);
+             db.x.put("a", n);
+             await later(0);
+             return `got ${n}`;
+           });
+           app.get("/throws", async () => { await later(1); throw new Error("late"); });
+           app.get("/never", ({ db }) => { db.x.put("b", 1); return new Promise(() => {}); });
+           app.get("/aside", ({ db }) => { later(1).then(() => db.x.put("c", 1)); return "ok"; });
+           app.get("/lost", ({ db }) => {
+             db.x.put("d", 1);
+             later(1).then(() => { throw new Error("unseen"); });
+             return "ok";
+           });
+           app.get("/caught", () => {
+             later(1).then(() => { throw 1; }).catch(() => {});
+             return "ok";
+           });"#,
+    );
+    assert_eq!(site.text("/"), "got 2");
+    assert_eq!(site.stored("x", "a").as_deref(), Some("2"));
+    assert!(
+        site.failure("/throws").contains("app.js:10:71: Error: late"),
+        "{}",
+        site.failure("/throws")
+    );
+    assert!(site.failure("/never").contains("never settles"));
+    assert_eq!(site.stored("x", "b"), None);
+    assert_eq!(site.text("/aside"), "ok");
+    assert_eq!(site.stored("x", "c").as_deref(), Some("1"), "what it queued is part of it");
+    assert!(site.failure("/lost").contains("Error: unseen"));
+    assert_eq!(site.stored("x", "d"), None);
+    assert_eq!(site.text("/caught"), "ok");
+    assert_eq!(site.text("/"), "got 2", "a promise that never settled is in nobody's way");
+}
+
+#[test]
+fn failures_carry_what_a_reply_about_them_waits_for() {
+    let site = site(
+        r#"app.post("/put", ({ db }) => { db.x.put("a", "secret"); });
+           app.get("/fail", ({ db }) => { throw new Error(db.x.get("a")); });"#,
+    );
+    let commit = site.post("/put").wait_for;
+    assert!(commit.0 > 0);
+    match site.send(request("GET", "/fail")) {
+        Err(failure @ Failure::Handler(_)) => assert!(failure.wait_for() >= commit),
+        other => panic!("{other:?}"),
+    }
+}

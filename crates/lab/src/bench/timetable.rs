@@ -1,0 +1,103 @@
+//! When the phases of a run begin and end, and which of them a request belongs to.
+
+use super::plan::Plan;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Before the measured interval.
+    RampUp,
+    /// The measured interval.
+    Measured,
+    /// After it, while requests in flight are answered.
+    Drain,
+}
+
+/// The points in time a run goes by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timetable {
+    /// The first user starts.
+    pub(crate) start: Instant,
+    /// The measured interval begins, with all users started.
+    pub(crate) begin: Instant,
+    /// It ends; nothing is sent from here on.
+    pub(crate) end: Instant,
+    /// Nothing is waited for from here on.
+    pub(crate) stop: Instant,
+}
+
+impl Timetable {
+    pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
+        let begin = start + plan.ramp_up;
+        let end = begin + plan.duration;
+        Self { start, begin, end, stop: end + plan.drain }
+    }
+
+    /// When a user starts: the users are spread evenly over the ramp-up.
+    pub(crate) fn start_of(&self, user: usize, users: usize) -> Instant {
+        let share = user as f64 / users as f64;
+        self.start + (self.begin - self.start).mul_f64(share)
+    }
+
+    /// Until when a hit that begins at `now` may last.
+    pub(crate) fn deadline(&self, now: Instant, request_timeout: Duration) -> Instant {
+        self.stop.min(now + request_timeout)
+    }
+
+    /// The phase of a request. Only one that lies in the measured interval as a whole is
+    /// measured; one that ends after it is part of the drain.
+    pub(crate) fn phase(&self, sent: Instant, finished: Instant) -> Phase {
+        match () {
+            () if sent < self.begin => Phase::RampUp,
+            () if finished < self.end => Phase::Measured,
+            () => Phase::Drain,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Ramp-up from 0 to 4 s, measured from 4 to 14 s, drain to 17 s.
+    fn timetable() -> Timetable {
+        let mut plan = Plan::new("http://a/".parse().unwrap());
+        plan.ramp_up = 4 * SECOND;
+        plan.duration = 10 * SECOND;
+        plan.drain = 3 * SECOND;
+        Timetable::new(&plan, Instant::now())
+    }
+
+    #[test]
+    fn a_request_is_measured_only_as_a_whole() {
+        let table = timetable();
+        let phase = |sent: u32, finished: u32| {
+            table.phase(table.start + sent * SECOND, table.start + finished * SECOND)
+        };
+        assert_eq!(phase(0, 3), Phase::RampUp);
+        assert_eq!(phase(3, 4), Phase::RampUp);
+        assert_eq!(phase(3, 15), Phase::RampUp);
+        assert_eq!(phase(4, 13), Phase::Measured);
+        assert_eq!(phase(4, 14), Phase::Drain);
+        assert_eq!(phase(13, 15), Phase::Drain);
+    }
+
+    #[test]
+    fn users_start_evenly_over_the_ramp_up() {
+        let table = timetable();
+        let starts = [0, 1, 2, 3].map(|user| table.start_of(user, 4) - table.start);
+        assert_eq!(starts, [0, 1, 2, 3].map(|second| second * SECOND));
+    }
+
+    #[test]
+    fn a_hit_lasts_no_longer_than_the_run() {
+        let table = timetable();
+        let at = |second: u32| table.start + second * SECOND;
+        assert_eq!(table.deadline(at(5), 2 * SECOND), at(7));
+        assert_eq!(table.deadline(at(13), 10 * SECOND), at(17));
+    }
+}

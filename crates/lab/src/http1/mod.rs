@@ -1,0 +1,17 @@
+//! The client's side of HTTP/1.1 (RFC 9112), written for load: requests rendered into a buffer
+//! that is kept, replies checked to the last byte and their bodies counted, not kept. It decides
+//! nothing about what is sent when.
+
+mod chunked;
+mod client;
+mod cookies;
+mod deadline;
+mod head;
+mod pattern;
+mod reply;
+mod request;
+
+pub(crate) use client::{Client, Failure};
+pub(crate) use pattern::Draw;
+pub(crate) use reply::Reply;
+pub(crate) use request::Template;

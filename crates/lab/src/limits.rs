@@ -1,0 +1,57 @@
+//! Every bound of the lab, with what happens when it is reached.
+
+use std::time::Duration;
+
+/// Most users of one run. More: `PlanError::Users`.
+pub const USERS_MAX: usize = 10_000;
+
+/// Most generator threads of one run. More: `PlanError::Threads`.
+pub const THREADS_MAX: usize = 64;
+
+/// Longest measured interval, and longest ramp-up. Longer: `PlanError::TooLong`.
+pub const DURATION_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Longest time a hit or the drain may be allowed. Longer: `PlanError::TooLong`.
+pub const REQUEST_TIMEOUT_MAX: Duration = Duration::from_secs(60);
+
+/// Largest request body, in bytes before `{key}` and `{nonce}` are filled in. Larger:
+/// `PlanError::BodyTooLarge`.
+pub const REQUEST_BODY_BYTES_MAX: usize = 16 << 20;
+
+/// Most bytes of request bodies in memory, counted in the same way: each user holds the one it
+/// sends. More: `PlanError::BodiesTooLarge`.
+pub const REQUEST_BODIES_BYTES_MAX: usize = 256 << 20;
+
+/// Largest head of a reply, in bytes; also what a user's read buffer holds. Larger: the hit is an
+/// error of class malformed.
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Most header fields in the head of a reply. More: an error of class malformed.
+pub const HEADERS_MAX: usize = 100;
+
+/// Most bytes of chunk extensions, and most bytes of trailer fields, in one reply. More: an error
+/// of class malformed.
+pub const CHUNK_OVERHEAD_BYTES_MAX: usize = 16 << 10;
+
+/// Most bytes of cookies a user keeps. More: the reply that set them is an error of class
+/// malformed, because going on without them would silently be another load.
+pub const COOKIE_BYTES_MAX: usize = 8 << 10;
+
+/// Longest latency the histograms tell apart. Longer ones are recorded as this one.
+pub const LATENCY_MAX: Duration = Duration::from_secs(120);
+
+/// How long a user waits after a connection that could not be made, so that a server that is
+/// away is not answered with a busy loop.
+pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Share of one core above which a generator thread makes the run invalid.
+pub const GENERATOR_CPU_SHARE_MAX: f64 = 0.9;
+
+/// How long after its start a run lets the first request go, so that every thread is ready.
+pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
+
+// One user can send the largest body.
+const _: () = assert!(REQUEST_BODY_BYTES_MAX <= REQUEST_BODIES_BYTES_MAX);
+
+// A latency that did not time out fits the histogram, twice over for a late timer.
+const _: () = assert!(REQUEST_TIMEOUT_MAX.as_secs() * 2 <= LATENCY_MAX.as_secs());

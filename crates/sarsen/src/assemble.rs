@@ -1,0 +1,124 @@
+//! Puts the server together from its parts and takes it apart again. Every part gets what it needs
+//! here, as an argument; what the parts do is their own business.
+
+use crate::cli::ServeArguments;
+use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
+use crate::machine;
+use faces::limits::REACTORS_MAX;
+use faces::{ListenError, Server, ServerOptions};
+use gem::{App, LoadError, Pool, PoolOptions};
+use repository::{CloseError, OpenError, Options, Recovery, Repository};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A running server.
+pub struct Assembly {
+    /// The repository it serves.
+    pub repository: Arc<Repository>,
+    /// What opening it found.
+    pub recovery: Recovery,
+    /// The application, if there is one.
+    pub application: Option<Application>,
+    /// The faces.
+    pub server: Server,
+}
+
+/// The application and what runs it.
+pub struct Application {
+    /// Its name.
+    pub name: String,
+    /// Its gems.
+    pub pool: Arc<Pool>,
+    /// How many they are.
+    pub gems: usize,
+}
+
+/// Why a server could not be put together. What was started is stopped again.
+#[derive(Debug, Error)]
+pub enum AssembleError {
+    /// The application does not load.
+    #[error(transparent)]
+    Application(#[from] LoadError),
+    /// The repository does not open.
+    #[error(transparent)]
+    Repository(#[from] OpenError),
+    /// The address cannot be listened on.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+}
+
+/// Starts everything that `arguments` ask for. The application is read first, so that a mistake in
+/// it leaves no trace.
+pub fn assemble(arguments: &ServeArguments) -> Result<Assembly, AssembleError> {
+    let app = arguments.app.as_deref().map(App::load).transpose()?;
+    let (repository, recovery) = Repository::open(Options {
+        folder: arguments.data.clone(),
+        memory_bytes: arguments.memory.unwrap_or_else(machine::default_memory),
+        clock: Arc::new(machine::now),
+    })?;
+    match serve(arguments, app, &repository) {
+        Ok((application, server)) => Ok(Assembly { repository, recovery, application, server }),
+        Err(error) => {
+            close(&repository);
+            Err(error)
+        }
+    }
+}
+
+fn serve(
+    arguments: &ServeArguments,
+    app: Option<App>,
+    repository: &Arc<Repository>,
+) -> Result<(Option<Application>, Server), AssembleError> {
+    let gems = arguments.gems.unwrap_or_else(machine::cores);
+    let application = app.map(|app| start_gems(app, repository, gems)).transpose()?;
+    let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
+    let options = ServerOptions {
+        reactors: machine::cores().min(REACTORS_MAX),
+        ..ServerOptions::new(arguments.listen)
+    };
+    match Server::start(options, Arc::clone(repository), pool) {
+        Ok(server) => Ok((application, server)),
+        Err(error) => {
+            if let Some(application) = application {
+                application.pool.stop();
+            }
+            Err(error.into())
+        }
+    }
+}
+
+fn start_gems(
+    app: App,
+    repository: &Arc<Repository>,
+    gems: usize,
+) -> Result<Application, LoadError> {
+    let name = app.name().to_owned();
+    let options = PoolOptions {
+        workers: gems,
+        queue: gems * QUEUE_PER_GEM,
+        cpu_limit: REQUEST_CPU_MAX,
+        heap_limit: GEM_HEAP_BYTES,
+    };
+    let pool = Arc::new(Pool::start(app, Arc::clone(repository), options)?);
+    Ok(Application { name, pool, gems })
+}
+
+/// Finishes what is in flight, within the bound, and closes. Each part stops before what it uses.
+pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
+    let cut_off = assembly.server.drain(DRAIN_MAX);
+    if cut_off > 0 {
+        log::warn!("{cut_off} connections were cut off after {DRAIN_MAX:?}");
+    }
+    if let Some(application) = assembly.application {
+        application.pool.stop();
+    }
+    assembly.repository.close()
+}
+
+/// Closes after a failed start, whose reason is reported rather than this one's.
+fn close(repository: &Repository) {
+    if let Err(error) = repository.close() {
+        log::error!("the repository did not close cleanly: {error}");
+    }
+}

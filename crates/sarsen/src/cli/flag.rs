@@ -1,0 +1,86 @@
+//! What a command's flags are made of. One definition of a flag gives its parsing, its help and its
+//! place among the names that a misspelt one is compared with.
+
+use super::UsageError;
+use super::value::ValueError;
+use std::ffi::OsString;
+
+/// Stores a value in the arguments `A`.
+pub type Store<A> = fn(&mut A, OsString) -> Result<(), ValueError>;
+
+/// A command whose arguments are collected in an `A`.
+pub struct Spec<A: 'static> {
+    /// The command's name.
+    pub name: &'static str,
+    /// How it is called, after its name.
+    pub usage: &'static str,
+    /// One line for the overview.
+    pub about: &'static str,
+    /// Its one free-standing argument, if it has one.
+    pub argument: Option<Argument<A>>,
+    /// Its flags, in the order of the help.
+    pub flags: &'static [Flag<A>],
+    /// Refuses what only all arguments together show to be wrong.
+    pub check: fn(&A) -> Result<(), UsageError>,
+}
+
+/// A free-standing argument.
+pub struct Argument<A> {
+    /// As the help writes it.
+    pub name: &'static str,
+    /// One line for the help.
+    pub about: &'static str,
+    /// Stores it.
+    pub store: Store<A>,
+}
+
+/// One flag.
+pub struct Flag<A> {
+    /// Its long name, without dashes.
+    pub long: &'static str,
+    /// Its short name.
+    pub short: Option<char>,
+    /// Whether a value follows.
+    pub takes: Takes<A>,
+    /// One line for the help, with the default in brackets.
+    pub about: &'static str,
+}
+
+/// What follows a flag.
+pub enum Takes<A> {
+    /// Nothing: it is given or not.
+    Nothing(fn(&mut A)),
+    /// A value, which the help calls by this name.
+    Value(&'static str, Store<A>),
+}
+
+/// What the help says about a command, whatever its arguments are collected in.
+pub struct Topic {
+    /// The command's name.
+    pub name: &'static str,
+    /// How it is called, after its name.
+    pub usage: &'static str,
+    /// One line for the overview.
+    pub about: &'static str,
+    /// Argument and flags, each with its line.
+    pub rows: Vec<(String, &'static str)>,
+}
+
+impl<A> Spec<A> {
+    /// The command as the help sees it.
+    pub fn topic(&self) -> Topic {
+        let argument = self.argument.iter().map(|argument| (argument.name.into(), argument.about));
+        let flags = self.flags.iter().map(|flag| (label(flag), flag.about));
+        let rows = argument.chain(flags).collect();
+        Topic { name: self.name, usage: self.usage, about: self.about, rows }
+    }
+}
+
+/// A flag as the help writes it: `-c, --users N`.
+fn label<A>(flag: &Flag<A>) -> String {
+    let short = flag.short.map(|short| format!("-{short}, ")).unwrap_or_default();
+    match flag.takes {
+        Takes::Nothing(_) => format!("{short}--{}", flag.long),
+        Takes::Value(placeholder, _) => format!("{short}--{} {placeholder}", flag.long),
+    }
+}

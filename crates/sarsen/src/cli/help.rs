@@ -1,0 +1,61 @@
+//! The help texts, made from the commands' definitions. Each fits a terminal of 80 by 24.
+
+use super::flag::Topic;
+use super::topics;
+
+const TITLE: &str = "Sarsen: documents, the application that uses them, and HTTP, in one binary.";
+
+/// The list of commands.
+pub fn overview() -> String {
+    let topics = topics();
+    let calls = topics.iter().map(|topic| (call(topic), topic.about));
+    let commands = columns(&calls.collect::<Vec<_>>());
+    format!(
+        "{TITLE}\n\nusage: sarsen COMMAND [flags]\n\n{commands}\n\
+         `sarsen COMMAND --help` lists a command's flags. Results go to stdout, the rest\n\
+         to stderr; the exit code says how it ended (docs/exit-codes.md).\n"
+    )
+}
+
+/// One command, with its flags.
+pub fn command(topic: &Topic) -> String {
+    let details = columns(&topic.rows);
+    let gap = if details.is_empty() { "" } else { "\n" };
+    format!("usage: sarsen {}\n\n{}\n{gap}{details}", call(topic), topic.about)
+}
+
+fn call(topic: &Topic) -> String {
+    format!("{} {}", topic.name, topic.usage).trim_end().to_owned()
+}
+
+fn columns(rows: &[(String, &str)]) -> String {
+    let width = rows.iter().map(|(left, _)| left.len()).max().unwrap_or(0);
+    rows.iter().map(|(left, right)| format!("  {left:width$}  {right}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_fits_a_terminal() {
+        let topics = topics();
+        for text in topics.iter().map(command).chain([overview()]) {
+            assert!(text.lines().count() <= 24, "{text}");
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest.is_some_and(|columns| columns <= 80), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_command_and_flag_is_there() {
+        let text = overview();
+        for topic in topics() {
+            assert!(text.contains(&format!("\n  {} ", topic.name)), "{text}");
+            let details = command(&topic);
+            for (row, _) in &topic.rows {
+                assert!(details.contains(row.as_str()), "{details}");
+            }
+        }
+    }
+}

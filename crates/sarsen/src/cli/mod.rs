@@ -1,0 +1,214 @@
+//! The command line: which commands there are, and what was asked for. It reads arguments only; no
+//! file, no environment, and it starts nothing.
+
+mod bench;
+mod flag;
+mod help;
+mod nearest;
+mod parse;
+mod serve;
+mod value;
+mod verify;
+
+pub use bench::{BenchArguments, Body};
+
+pub use serve::ServeArguments;
+pub use verify::VerifyArguments;
+
+use flag::Topic;
+use std::ffi::OsString;
+use thiserror::Error;
+
+/// What the user asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `sarsen serve`
+    Serve(ServeArguments),
+    /// `sarsen bench`
+    Bench(BenchArguments),
+    /// `sarsen verify`
+    Verify(VerifyArguments),
+    /// `sarsen version`
+    Version,
+    /// `sarsen help`, or `--help` anywhere; with the text to print.
+    Help(String),
+}
+
+/// A command line that cannot be followed.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum UsageError {
+    /// Nothing was asked for.
+    #[error("expected a command: {}", names().join(", "))]
+    NoCommand,
+    /// There is no such command.
+    #[error("there is no command `{got}`{}", nearest::hint(nearest))]
+    UnknownCommand {
+        /// What came.
+        got: String,
+        /// The most similar one.
+        nearest: Option<String>,
+    },
+    /// The command has no such flag.
+    #[error("`{command}` has no flag `{got}`{}", nearest::hint(nearest))]
+    UnknownFlag {
+        /// The command.
+        command: &'static str,
+        /// What came, with its dashes.
+        got: String,
+        /// The most similar one, with its dashes.
+        nearest: Option<String>,
+    },
+    /// A flag stands at the end without its value.
+    #[error("`{flag}` needs a value: `{flag} {placeholder}`")]
+    MissingValue {
+        /// The flag, with its dashes.
+        flag: String,
+        /// What stands for the value in the help.
+        placeholder: &'static str,
+    },
+    /// A flag that is on or off came with a value.
+    #[error("`{flag}` takes no value; got \"{got}\"")]
+    UnexpectedValue {
+        /// The flag, with its dashes.
+        flag: String,
+        /// What came.
+        got: String,
+    },
+    /// The value of a flag or argument is not one.
+    #[error("{place}: expected {expected}; got \"{got}\"")]
+    BadValue {
+        /// The flag with its dashes, or the argument's name.
+        place: String,
+        /// What would be understood.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+    /// More arguments than the command has.
+    #[error("`{command}` does not know what to do with \"{got}\"")]
+    UnexpectedArgument {
+        /// The command.
+        command: &'static str,
+        /// What came.
+        got: String,
+    },
+    /// An argument or flag that the command cannot do without.
+    #[error("`{command}` needs {what}")]
+    Missing {
+        /// The command.
+        command: &'static str,
+        /// What is needed.
+        what: &'static str,
+    },
+}
+
+/// Every command, in the order of the overview.
+fn topics() -> [Topic; 5] {
+    let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
+    [
+        serve::SPEC.topic(),
+        bench::SPEC.topic(),
+        verify::SPEC.topic(),
+        bare("version", "", "Print the version."),
+        bare("help", "[COMMAND]", "Explain a command and its flags."),
+    ]
+}
+
+fn names() -> [&'static str; 5] {
+    topics().map(|topic| topic.name)
+}
+
+/// Reads `arguments`, the program's name not among them.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, UsageError> {
+    let mut arguments = arguments.into_iter();
+    let first = arguments.next().ok_or(UsageError::NoCommand)?;
+    let rest: Vec<OsString> = arguments.collect();
+    match first.to_str() {
+        Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
+        Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
+        Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
+        Some("version" | "--version" | "-V") => {
+            parse::no_more("version", &rest).map(|()| Command::Version)
+        }
+        Some("help" | "--help" | "-h") => explain(&rest).map(Command::Help),
+        _ => Err(unknown_command(&first.to_string_lossy())),
+    }
+}
+
+fn explain(rest: &[OsString]) -> Result<String, UsageError> {
+    let Some((name, more)) = rest.split_first() else { return Ok(help::overview()) };
+    parse::no_more("help", more)?;
+    let topic = topics().into_iter().find(|topic| name == topic.name);
+    topic.as_ref().map(help::command).ok_or_else(|| unknown_command(&name.to_string_lossy()))
+}
+
+fn unknown_command(got: &str) -> UsageError {
+    let nearest = nearest::of(got, names());
+    UsageError::UnknownCommand { got: got.into(), nearest: nearest.map(str::to_owned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_words(line: &str) -> Result<Command, UsageError> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn message(line: &str) -> String {
+        parse_words(line).expect_err(line).to_string()
+    }
+
+    #[test]
+    fn commands_without_arguments() {
+        assert_eq!(parse_words("version"), Ok(Command::Version));
+        assert_eq!(parse_words("--version"), Ok(Command::Version));
+        assert_eq!(parse_words("help"), Ok(Command::Help(help::overview())));
+        assert_eq!(parse_words("--help"), Ok(Command::Help(help::overview())));
+        assert_eq!(parse_words(""), Err(UsageError::NoCommand));
+        assert_eq!(message("version now"), "`version` does not know what to do with \"now\"");
+        assert_eq!(message("help serve now"), "`help` does not know what to do with \"now\"");
+    }
+
+    #[test]
+    fn help_is_the_same_from_both_sides() {
+        for name in ["serve", "bench", "verify"] {
+            let asked = parse_words(&format!("help {name}")).expect("help");
+            assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
+            assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);
+        }
+    }
+
+    #[test]
+    fn unknown_commands_name_the_nearest() {
+        assert_eq!(message("serv"), "there is no command `serv`; did you mean `serve`?");
+        assert_eq!(message("help bnech"), "there is no command `bnech`; did you mean `bench`?");
+        assert_eq!(message("frobnicate"), "there is no command `frobnicate`");
+    }
+
+    #[test]
+    fn unknown_flags_name_the_nearest() {
+        assert_eq!(
+            message("serve --lisen x"),
+            "`serve` has no flag `--lisen`; did you mean `--listen`?"
+        );
+        assert_eq!(message("serve -x"), "`serve` has no flag `-x`");
+        assert_eq!(
+            message("verify --date=x"),
+            "`verify` has no flag `--date`; did you mean `--data`?"
+        );
+    }
+
+    #[test]
+    fn values_are_asked_for_and_checked() {
+        assert_eq!(message("serve --data"), "`--data` needs a value: `--data DIR`");
+        assert_eq!(
+            message("serve --memory lots"),
+            "--memory: expected a size such as 512M or 2G; got \"lots\""
+        );
+        assert_eq!(message("bench u --json=yes"), "`--json` takes no value; got \"yes\"");
+        assert_eq!(message("serve a b"), "`serve` does not know what to do with \"b\"");
+        assert_eq!(message("bench"), "`bench` needs a URL");
+        assert_eq!(message("verify"), "`verify` needs --data DIR");
+    }
+}

@@ -1,0 +1,26 @@
+//! Every bound of the command line and the assembled server, with what happens when it is reached.
+
+use std::time::Duration;
+
+/// Longest time that requests in flight get to finish after the first signal. Then their
+/// connections are cut, and how many is logged.
+pub const DRAIN_MAX: Duration = Duration::from_secs(10);
+
+/// Most gems. More: refused as a usage error.
+pub const GEMS_MAX: usize = 1024;
+
+/// Requests that may wait for a gem, for each gem. More: answered with 503 at once.
+pub const QUEUE_PER_GEM: usize = 256;
+
+/// CPU time that one request to the application may use unless its `sarsen.toml` says otherwise.
+/// More: the request fails with a 5xx and has no effect.
+pub const REQUEST_CPU_MAX: Duration = Duration::from_secs(1);
+
+/// Heap of one gem's engine unless the application's `sarsen.toml` says otherwise, in bytes. More:
+/// the request fails with a 5xx and has no effect.
+pub const GEM_HEAP_BYTES: usize = 64 << 20;
+
+/// Memory used when `--memory` is not given, in bytes; or a quarter of the machine's, if less.
+pub const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
+
+const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_MIN);

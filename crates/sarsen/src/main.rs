@@ -1,0 +1,74 @@
+//! The binary `sarsen`: reads the command line, runs the command, and turns its outcome into lines
+//! and an exit code. What a command does is in the file of its name.
+
+mod assemble;
+mod bench;
+mod cli;
+mod exit;
+mod limits;
+mod logger;
+mod machine;
+mod serve;
+mod signals;
+mod verify;
+
+use cli::Command;
+use exit::Exit;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// A request makes and drops many small objects on several threads; this allocator is faster there
+/// than the system's, and its memory stays closer to what is in use.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let exit = match cli::parse(std::env::args_os().skip(1)) {
+        Ok(command) => run(command),
+        Err(error) => fail(&format_args!("{error}; see `sarsen help`"), Exit::Usage),
+    };
+    exit.into()
+}
+
+fn run(command: Command) -> Exit {
+    match command {
+        Command::Serve(arguments) => serve(&arguments),
+        Command::Bench(arguments) => match bench::run(arguments) {
+            Ok(finished) => print(&finished.text, finished.exit),
+            Err(error) => fail(&error, error.exit()),
+        },
+        Command::Verify(arguments) => match verify::run(&arguments) {
+            Ok(verified) => print(&verified.text, verified.exit),
+            Err(error) => fail(&error, Exit::Repository),
+        },
+        Command::Version => {
+            print(concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n"), Exit::Success)
+        }
+        Command::Help(text) => print(&text, Exit::Success),
+    }
+}
+
+fn serve(arguments: &cli::ServeArguments) -> Exit {
+    if let Err(error) = logger::start(arguments.log) {
+        return fail(&error, Exit::Failure);
+    }
+    match serve::run(arguments) {
+        Ok(()) => Exit::Success,
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+/// One line on stderr; the last thing a command that fails says.
+fn fail(why: &dyn Display, exit: Exit) -> Exit {
+    eprintln!("sarsen: {why}");
+    exit
+}
+
+/// Prints the result of a command that ends with `exit`, unless nobody takes the result.
+fn print(text: &str, exit: Exit) -> Exit {
+    match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
+        Ok(()) => exit,
+        Err(error) => fail(&format_args!("cannot write to stdout: {error}"), Exit::Failure),
+    }
+}

@@ -1,0 +1,136 @@
+//! `sarsen serve`: starts the server, says where it is, and stops it when asked to.
+
+use crate::assemble::{Application, AssembleError, Assembly, assemble, take_apart};
+use crate::cli::ServeArguments;
+use crate::exit::Exit;
+use crate::machine;
+use crate::signals::StopSignals;
+use repository::{CloseError, OpenError, Recovery};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use thiserror::Error;
+
+/// Why the server did not start, or did not end well.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// It could not be put together.
+    #[error(transparent)]
+    Assemble(#[from] AssembleError),
+    /// Signals cannot be caught, so it could not be stopped cleanly.
+    #[error("cannot catch SIGINT and SIGTERM: {0}")]
+    Signals(io::Error),
+    /// Nobody can read where it is.
+    #[error("cannot write to stdout: {0}")]
+    Announce(io::Error),
+    /// The repository did not close. Nothing acknowledged is lost.
+    #[error("the repository did not close cleanly: {0}; it recovers when it is opened again")]
+    Close(CloseError),
+}
+
+impl ServeError {
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Assemble(AssembleError::Application(_)) => Exit::Application,
+            Self::Assemble(AssembleError::Repository(OpenError::MemoryTooSmall { .. })) => {
+                Exit::Usage
+            }
+            Self::Assemble(AssembleError::Repository(_)) => Exit::Repository,
+            Self::Assemble(AssembleError::Listen(_)) => Exit::Listen,
+            Self::Signals(_) | Self::Announce(_) | Self::Close(_) => Exit::Failure,
+        }
+    }
+}
+
+/// Runs the server until a signal asks it to stop.
+pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
+    let mut stop = StopSignals::catch().map_err(ServeError::Signals)?;
+    machine::raise_descriptor_limit();
+    let assembly = assemble(arguments)?;
+    let announced = announce(arguments, &assembly);
+    if announced.is_ok() {
+        let signal = stop.wait();
+        log::info!("{signal}: finishing requests in flight; a second signal stops at once");
+    }
+    take_apart(assembly).map_err(ServeError::Close)?;
+    log::info!("stopped; the repository is closed");
+    announced.map_err(ServeError::Announce)
+}
+
+fn announce(arguments: &ServeArguments, assembly: &Assembly) -> io::Result<()> {
+    let app = arguments.app.as_deref().zip(assembly.application.as_ref());
+    // The URL comes last: who waits for it knows then that everything was said.
+    let text = [
+        data(&arguments.data, &assembly.recovery),
+        recovery(&assembly.recovery),
+        DURABILITY.to_owned(),
+        application(app),
+        url(assembly.server.local_addr()),
+    ];
+    let mut stdout = io::stdout().lock();
+    for line in text.iter().filter(|line| !line.is_empty()) {
+        writeln!(stdout, "{line}")?;
+    }
+    stdout.flush()
+}
+
+/// The default of every collection; there is no other setting yet.
+const DURABILITY: &str =
+    "durability  synced: a reply leaves after its commit is written and synced to the tranlog";
+
+fn url(address: SocketAddr) -> String {
+    format!("url         http://{address}/")
+}
+
+/// The folder, in full if it can be told.
+fn data(folder: &Path, recovery: &Recovery) -> String {
+    let full = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let made = if recovery.created { " (new)" } else { "" };
+    format!("data        {}{made}", full.display())
+}
+
+fn application(app: Option<(&Path, &Application)>) -> String {
+    match app {
+        None => "app         none: documents only, at /db/COLLECTION/KEY".into(),
+        Some((folder, Application { name, gems, .. })) => {
+            let gems = if *gems == 1 { "1 gem".into() } else { format!("{gems} gems") };
+            format!("app         {name} ({}), {gems}", folder.display())
+        }
+    }
+}
+
+/// What opening found; empty for a new repository, where there was nothing to find.
+fn recovery(recovery: &Recovery) -> String {
+    if recovery.created {
+        return String::new();
+    }
+    let torn = recovery.torn_tail.as_ref().map(|torn| format!("; {torn}")).unwrap_or_default();
+    match recovery.replayed {
+        1 => format!("recovery    1 commit replayed from the tranlog{torn}"),
+        replayed => format!("recovery    {replayed} commits replayed from the tranlog{torn}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recovery_is_one_line() {
+        let mut found = Recovery { created: true, ..Recovery::default() };
+        assert_eq!(recovery(&found), "");
+        found.created = false;
+        assert_eq!(recovery(&found), "recovery    0 commits replayed from the tranlog");
+        found.replayed = 1;
+        found.torn_tail = Some("torn tail dropped".into());
+        let expected = "recovery    1 commit replayed from the tranlog; torn tail dropped";
+        assert_eq!(recovery(&found), expected);
+    }
+
+    #[test]
+    fn an_ipv6_address_is_a_url() {
+        let address = "[::1]:80".parse().expect("an address");
+        assert_eq!(url(address), "url         http://[::1]:80/");
+    }
+}

@@ -1,0 +1,200 @@
+//! Starts and stops the real binary for the tests. A server is killed when its handle is dropped.
+
+use crate::http::{Client, Reply};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The binary, to be given arguments.
+pub fn sarsen() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sarsen"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(arguments: &[&str]) -> Output {
+    sarsen().args(arguments).output().expect("the binary runs")
+}
+
+/// The repository's root, where `apps/` is.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// An application that only the tests use.
+pub fn test_app(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps").join(name)
+}
+
+/// A data folder, and how to start servers on it. It is deleted when this and its servers are gone.
+pub struct Site {
+    folder: Arc<TempDir>,
+    app: Option<PathBuf>,
+}
+
+impl Site {
+    /// Documents only.
+    pub fn bare() -> Self {
+        Self { folder: Arc::new(tempfile::tempdir().expect("a temporary folder")), app: None }
+    }
+
+    /// With the application in `app`.
+    pub fn with_app(app: PathBuf) -> Self {
+        Self { app: Some(app), ..Self::bare() }
+    }
+
+    /// The repository's folder; it does not exist before the first start.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The command that serves on a free port.
+    pub fn serve(&self) -> Command {
+        let mut command = sarsen();
+        command.arg("serve").args(&self.app).arg("--data").arg(self.data());
+        command.args(["--listen", "127.0.0.1:0", "--gems", "2", "--memory", "64M"]);
+        command
+    }
+
+    /// Starts a server and waits until it says where it is.
+    pub fn start(&self) -> Server {
+        let log = self.folder.path().join("stderr");
+        let stderr = OpenOptions::new().create(true).append(true).open(&log).expect("a log file");
+        Server::start(self.serve().stderr(stderr), log, Arc::clone(&self.folder))
+    }
+
+    /// `sarsen verify` on the folder.
+    pub fn verify(&self) -> Output {
+        sarsen().arg("verify").arg("--data").arg(self.data()).output().expect("verify runs")
+    }
+
+    /// Verifies, and fails the test unless the repository is clean.
+    pub fn assert_clean(&self) {
+        let output = self.verify();
+        assert!(output.status.success(), "verify: {output:?}");
+    }
+}
+
+/// A running server.
+pub struct Server {
+    child: Child,
+    /// Kept open, so that the server never finds its stdout closed.
+    _stdout: BufReader<ChildStdout>,
+    /// Kept as long as a server works in it.
+    _folder: Arc<TempDir>,
+    /// The lines it said at the start.
+    pub said: Vec<String>,
+    address: SocketAddr,
+    log: PathBuf,
+}
+
+impl Server {
+    fn start(command: &mut Command, log: PathBuf, folder: Arc<TempDir>) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let mut stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let mut said = Vec::new();
+        while !said.last().is_some_and(|line: &String| line.starts_with("url")) {
+            let mut line = String::new();
+            let read = stdout.read_line(&mut line).expect("its lines are UTF-8");
+            if read == 0 {
+                let log = std::fs::read_to_string(&log).unwrap_or_default();
+                panic!("it ended with {:?}, said {said:?} and logged:\n{log}", child.wait());
+            }
+            said.push(line.trim_end().to_owned());
+        }
+        let url = said.last().and_then(|line| line.strip_prefix("url")).expect("the last line");
+        let address = url.trim().trim_start_matches("http://").trim_end_matches('/');
+        let address = address.parse().expect("an address in the URL");
+        Self { child, _stdout: stdout, _folder: folder, said, address, log }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address).expect("the server accepts")
+    }
+
+    /// One request on a connection of its own.
+    pub fn get(&self, path: &str) -> Reply {
+        self.connect().get(path).expect("a reply")
+    }
+
+    /// What it has logged so far, and servers before it on the same folder.
+    pub fn logged(&self) -> String {
+        std::fs::read_to_string(&self.log).expect("the log file")
+    }
+
+    /// Blocks until the log holds `words`.
+    pub fn wait_for_log(&mut self, words: &str) {
+        while !self.logged().contains(words) {
+            let ended = self.child.try_wait().expect("its state");
+            assert!(ended.is_none(), "it ended without logging {words:?}:\n{}", self.logged());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), signal).expect("the process is there");
+    }
+
+    /// Blocks until it has ended by itself.
+    pub fn wait(mut self) -> ExitStatus {
+        self.child.wait().expect("its exit status")
+    }
+
+    /// Asks it to stop and waits.
+    pub fn stop(self) -> ExitStatus {
+        self.signal(Signal::TERM);
+        self.wait()
+    }
+
+    /// Stops it as a crash would: nothing is finished, nothing is flushed.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the process is there");
+        self.child.wait().expect("its exit status");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // After `wait` or `kill` there is nothing left to kill, and that is fine.
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// Every file below `folder` with its bytes.
+pub fn read_tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(read_tree(&path));
+        } else {
+            let bytes = std::fs::read(&path).expect("the file");
+            files.push((path, bytes));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A file that cannot be a folder.
+pub fn plain_file(folder: &Path) -> PathBuf {
+    let path = folder.join("plain");
+    File::create(&path).expect("a file");
+    path
+}

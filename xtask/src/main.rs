@@ -1,0 +1,58 @@
+//! `cargo xtask`: the repository's own chores. This file only chooses the chore and turns its
+//! outcome into an exit code.
+
+mod exceptions;
+mod finding;
+mod limits;
+mod tidy;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask tidy    check the house rules; findings go to stdout";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["tidy"] => report_tidy(),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn report_tidy() -> ExitCode {
+    let report = match tidy::check(root()) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("tidy: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let lines: String = report.findings.iter().map(|finding| format!("{finding}\n")).collect();
+    if let Err(error) = std::io::stdout().write_all(lines.as_bytes()) {
+        eprintln!("tidy: cannot write the findings: {error}");
+        return ExitCode::FAILURE;
+    }
+    eprintln!("tidy: {} files, {} findings", report.files, report.findings.len());
+    if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The root of the repository: the folder above this crate's.
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask is a folder of the repository")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_repository_is_tidy() {
+        let report = super::tidy::check(super::root()).expect("tidy runs");
+        let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "run `cargo xtask tidy`:\n{}", lines.join("\n"));
+        assert!(report.files > 50, "tidy saw only {} files", report.files);
+    }
+}
