@@ -1,24 +1,53 @@
 //! `cargo xtask`: the repository's own chores. This file only chooses the chore and turns its
 //! outcome into an exit code.
 
+mod bench;
 mod exceptions;
 mod finding;
 mod limits;
 mod tidy;
 
+use bench::Bench;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask tidy    check the house rules; findings go to stdout";
+const USAGE: &str = "\
+usage: cargo xtask tidy                     check the house rules; findings go to stdout
+       cargo xtask bench ROUNDS SECONDS     measure the release binary; the table goes to stdout";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => report_tidy(),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
+        ["bench", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
+            (Ok(rounds), Ok(seconds)) => measure(rounds, seconds),
+            _ => usage(),
+        },
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+fn measure(rounds: usize, seconds: u64) -> ExitCode {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    let target = root().join(target);
+    let outcome = bench::run(&Bench {
+        rounds,
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        counter: root().join("apps/counter"),
+        folder: target.join("bench"),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod limits;
 mod modules;
 mod natives;
 mod pool;
+mod queue;
 mod random;
 mod reply;
 mod route;

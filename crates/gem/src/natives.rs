@@ -7,6 +7,7 @@ use crate::route::Pattern;
 use crate::thrown::cut;
 use crate::turn::{Turn, TurnError, collection};
 use bytes::Bytes;
+use repository::{ReadError, Transaction};
 use rquickjs::function::IntoJsFunc;
 use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString};
 use std::cell::RefCell;
@@ -18,6 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Clone, Default)]
 pub(crate) struct Slot(Rc<RefCell<Option<Turn>>>);
 
+const IN_A_TURN: &str = "a run begins and ends while the slot holds its turn";
+
 impl Slot {
     /// Puts a turn in.
     pub(crate) fn fill(&self, turn: Turn) {
@@ -27,6 +30,16 @@ impl Slot {
     /// Takes the turn out.
     pub(crate) fn clear(&self) -> Option<Turn> {
         self.0.borrow_mut().take()
+    }
+
+    /// Starts a run of the turn on `transaction`.
+    pub(crate) fn begin(&self, transaction: Transaction) {
+        self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin(transaction);
+    }
+
+    /// Ends the run: the transaction, and why the repository could not be read, if so.
+    pub(crate) fn end(&self) -> (Transaction, Option<ReadError>) {
+        self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
     }
 
     /// Calls `f` with the turn.

@@ -4,12 +4,13 @@ use crate::app::App;
 use crate::errors::LoadError;
 use crate::exchange::{Request, Respond};
 use crate::limits::THREAD_STACK_BYTES;
+use crate::queue::Queue;
 use crate::worker::{Shared, Worker, panic_text};
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use repository::Repository;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -33,8 +34,7 @@ struct Job {
 
 /// The workers. They take requests in the order in which these came.
 pub struct Pool {
-    /// `None` once the pool is stopping.
-    queue: RwLock<Option<Sender<Job>>>,
+    queue: Arc<Queue<Job>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -48,17 +48,17 @@ impl Pool {
         let cpu_limit = app.settings.cpu_limit.unwrap_or(options.cpu_limit);
         let heap_limit = app.settings.heap_limit.unwrap_or(options.heap_limit);
         let shared = Arc::new(Shared { app, repository, cpu_limit, heap_limit });
-        let (sender, jobs) = bounded(options.queue);
+        let queue = Arc::new(Queue::new(options.queue));
         // Dropped on an early return, which stops the workers that have started.
-        let pool = Self { queue: RwLock::new(Some(sender)), threads: Mutex::default() };
+        let pool = Self { queue: Arc::clone(&queue), threads: Mutex::default() };
         let workers = options.workers.max(1);
-        let (started, outcomes) = bounded(workers);
+        let (started, outcomes) = sync_channel(workers);
         for number in 0..workers {
-            let (shared, jobs, started) = (shared.clone(), jobs.clone(), started.clone());
+            let (shared, queue, started) = (shared.clone(), queue.clone(), started.clone());
             let thread = thread::Builder::new()
                 .name(format!("gem-{number}"))
                 .stack_size(THREAD_STACK_BYTES)
-                .spawn(move || work(shared, &jobs, &started))
+                .spawn(move || work(shared, &queue, &started))
                 .map_err(|error| LoadError::Worker(error.to_string()))?;
             pool.threads.lock().push(thread);
         }
@@ -74,17 +74,12 @@ impl Pool {
     // A request that is refused goes back as it came; boxing it would cost those that are not.
     #[expect(clippy::result_large_err)]
     pub fn submit(&self, request: Request, respond: Respond) -> Result<(), (Request, Respond)> {
-        let queue = self.queue.read();
-        let Some(queue) = queue.as_ref() else { return Err((request, respond)) };
-        queue.try_send(Job { request, respond }).map_err(|refused| {
-            let (TrySendError::Full(job) | TrySendError::Disconnected(job)) = refused;
-            (job.request, job.respond)
-        })
+        self.queue.push(Job { request, respond }).map_err(|job| (job.request, job.respond))
     }
 
     /// Finishes what is queued and stops the workers.
     pub fn stop(&self) {
-        drop(self.queue.write().take());
+        self.queue.close();
         for thread in self.threads.lock().drain(..) {
             if let Err(panic) = thread.join() {
                 log::error!("a worker ended in a panic: {}", panic_text(&*panic));
@@ -99,7 +94,7 @@ impl Drop for Pool {
     }
 }
 
-fn work(shared: Arc<Shared>, jobs: &Receiver<Job>, started: &Sender<Result<(), LoadError>>) {
+fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(), LoadError>>) {
     let (worker, outcome) = match Worker::start(shared) {
         Ok(worker) => (Some(worker), Ok(())),
         Err(error) => (None, Err(error)),
@@ -107,7 +102,7 @@ fn work(shared: Arc<Shared>, jobs: &Receiver<Job>, started: &Sender<Result<(), L
     // Nobody listens if another worker has failed already; then the queue is closed, too.
     let _ = started.send(outcome);
     let Some(mut worker) = worker else { return };
-    for Job { request, respond } in jobs {
+    while let Some(Job { request, respond }) = queue.pop() {
         let outcome = worker.serve(request);
         // The face's function is not ours; its panic must not cost the others their worker.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {

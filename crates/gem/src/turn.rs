@@ -97,14 +97,10 @@ impl Turn {
         self.unreadable = None;
     }
 
-    /// Ends a run: the transaction with what was staged.
-    pub(crate) fn end(&mut self) -> Option<Transaction> {
-        self.transaction.take()
-    }
-
-    /// Why the repository could not be read in this run, if so.
-    pub(crate) fn unreadable(&self) -> Option<&ReadError> {
-        self.unreadable.as_ref()
+    /// Ends a run: the transaction with what was staged, and why the repository could not be read,
+    /// if so.
+    pub(crate) fn end(&mut self) -> Option<(Transaction, Option<ReadError>)> {
+        Some((self.transaction.take()?, self.unreadable.take()))
     }
 
     /// The request.

@@ -8,7 +8,7 @@ use crate::reply::Answer;
 use crate::route::{Found, Params};
 use crate::thrown::one_line;
 use crate::turn::Turn;
-use repository::{BeginError, CommitNumber, Repository, RunError, Transaction};
+use repository::{CommitNumber, Repository, RunError, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -94,10 +94,8 @@ impl Worker {
     ) -> Result<Reply, Failure> {
         engine.start_budget(self.shared.cpu_limit);
         engine.slot.fill(Turn::new(request, params, self.shared.app.settings.session_idle));
-        let ran = self
-            .shared
-            .repository
-            .run(|transaction| self.lend(engine, transaction, || engine.run(route)));
+        let ran =
+            self.shared.repository.run_owned(|transaction| Self::lend(engine, route, transaction));
         let turn = engine.slot.clear();
         match ran {
             Ok(ran) => {
@@ -114,34 +112,20 @@ impl Worker {
         }
     }
 
-    /// Calls `handler` while the turn in the engine's slot owns the transaction: what JavaScript
-    /// calls outlives any borrow. Another transaction, on which nothing happens, keeps its place.
+    /// Runs the handler while the turn in the engine's slot owns the transaction: what JavaScript
+    /// calls outlives any borrow.
     fn lend(
-        &self,
         engine: &Engine,
-        transaction: &mut Transaction,
-        handler: impl FnOnce() -> Result<Answer, Stop>,
-    ) -> Result<Answer, RunStop> {
-        let refused = |error: BeginError| RunStop::Repository(error.to_string());
-        let stand_in = self.shared.repository.begin().map_err(refused)?;
-        let lent = std::mem::replace(transaction, stand_in);
-        let begun = engine.slot.with(|turn| {
-            turn.begin(lent);
-            Ok(())
-        });
-        debug_assert!(begun.is_ok(), "run filled the slot");
-        let result = handler();
-        let ended = engine.slot.with(|turn| {
-            let unreadable = turn.unreadable().map(ToString::to_string);
-            Ok((turn.end(), unreadable))
-        });
-        if let Ok((Some(lent), unreadable)) = ended {
-            *transaction = lent;
-            if let Some(message) = unreadable {
-                return Err(RunStop::Repository(message));
-            }
+        route: usize,
+        transaction: Transaction,
+    ) -> (Transaction, Result<Answer, RunStop>) {
+        engine.slot.begin(transaction);
+        let result = engine.run(route);
+        let (transaction, unreadable) = engine.slot.end();
+        match unreadable {
+            Some(error) => (transaction, Err(RunStop::Repository(error.to_string()))),
+            None => (transaction, result.map_err(RunStop::Handler)),
         }
-        result.map_err(RunStop::Handler)
     }
 }
 

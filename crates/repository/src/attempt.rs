@@ -59,8 +59,9 @@ impl Repository {
     /// Runs `body` as one transaction; a conflict runs it again on a fresh view. Never blocks.
     pub fn try_run<T, E>(
         &self,
-        mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+        body: impl FnMut(&mut Transaction) -> Result<T, E>,
     ) -> Result<Attempt<T>, RunError<E>> {
+        let mut body = lending(body);
         for conflicts in 0..OPTIMISTIC_TRIES {
             match self.attempt(&mut body, false, conflicts)? {
                 Try::Done(ran) => return Ok(Attempt::Done(ran)),
@@ -74,7 +75,15 @@ impl Repository {
     /// As `try_run`, then in the serial lane, where it must finish. May block, for a bounded time.
     pub fn run<T, E>(
         &self,
-        mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+        body: impl FnMut(&mut Transaction) -> Result<T, E>,
+    ) -> Result<Ran<T>, RunError<E>> {
+        self.run_owned(lending(body))
+    }
+
+    /// As `run`, for a body that must own the transaction while it works. It gives it back.
+    pub fn run_owned<T, E>(
+        &self,
+        mut body: impl FnMut(Transaction) -> (Transaction, Result<T, E>),
     ) -> Result<Ran<T>, RunError<E>> {
         let mut conflicts = 0;
         let lost = loop {
@@ -94,7 +103,7 @@ impl Repository {
 
     fn run_in_lane<T, E>(
         &self,
-        body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+        body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
         lost: &Transaction,
         mut conflicts: u32,
     ) -> Result<Ran<T>, RunError<E>> {
@@ -116,14 +125,13 @@ impl Repository {
 
     fn attempt<T, E>(
         &self,
-        body: &mut impl FnMut(&mut Transaction) -> Result<T, E>,
+        body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
         in_lane: bool,
         conflicts: u32,
     ) -> Result<Try<T>, RunError<E>> {
-        let mut transaction = self.begin().map_err(RunError::Begin)?;
+        let (transaction, value) = body(self.begin().map_err(RunError::Begin)?);
         let view = transaction.view();
-        let value =
-            body(&mut transaction).map_err(|error| RunError::Body { error, wait_for: view })?;
+        let value = value.map_err(|error| RunError::Body { error, wait_for: view })?;
         let done = |value, wait_for, committed| {
             Ok(Try::Done(Ran { value, wait_for, committed, conflicts }))
         };
@@ -136,5 +144,15 @@ impl Repository {
                 Ok(Try::Lost(transaction))
             }
         }
+    }
+}
+
+/// A body that borrows the transaction, as one that owns it.
+fn lending<T, E>(
+    mut body: impl FnMut(&mut Transaction) -> Result<T, E>,
+) -> impl FnMut(Transaction) -> (Transaction, Result<T, E>) {
+    move |mut transaction| {
+        let value = body(&mut transaction);
+        (transaction, value)
     }
 }

@@ -21,7 +21,8 @@ pub enum NameError {
     },
     /// See [`crate::Key`].
     #[error(
-        "a key is 1 to {max} bytes of UTF-8 without control characters; got {bytes} bytes: \"{got}\"",
+        "a key is 1 to {max} bytes of UTF-8 without control characters; got {bytes} bytes: \
+         \"{got}\"",
         max = limits::KEY_BYTES_MAX
     )]
     Key {
@@ -147,7 +148,10 @@ pub enum StageError {
         bytes: usize,
     },
     /// The media type is too long.
-    #[error("a media type has at most {max} bytes; got {bytes}", max = limits::MEDIA_TYPE_BYTES_MAX)]
+    #[error(
+        "a media type has at most {max} bytes; got {bytes}",
+        max = limits::MEDIA_TYPE_BYTES_MAX
+    )]
     MediaTypeTooLong {
         /// Its size.
         bytes: usize,

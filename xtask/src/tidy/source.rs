@@ -34,9 +34,10 @@ pub fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether the whole file is test code.
+/// Whether the whole file is for tests or measurements and never shipped.
 fn is_test_file(path: &str) -> bool {
-    path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+    let folder = |name: &str| path.split('/').any(|part| part == name);
+    folder("tests") || folder("benches") || path.ends_with("/tests.rs")
 }
 
 fn file_length(path: &str, text: &str, file: &syn::File) -> Option<Finding> {

@@ -1,0 +1,36 @@
+# What people and machines call. Each target does its own set-up and works from a fresh clone.
+#
+#   make demo          start Sarsen with apps/counter, load it for 15 s, leave it running
+#   make demo ONCE=1   the same, then stop; fails if there was an error
+#   make test          every check and every test
+#   make bench         measure, in a few minutes, and print the table of docs/performance.md
+#   make build         the release binary
+
+# Where rustup puts cargo; a shell that is no login shell may not look there.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+# Rounds and seconds of each load of `make bench`.
+ROUNDS ?= 5
+LOAD_SECONDS ?= 10
+
+.PHONY: setup build demo test bench
+.NOTPARALLEL:
+
+setup:
+	@scripts/setup.sh
+
+build: setup
+	cargo build --locked --release --package sarsen
+
+demo: build
+	@scripts/demo.sh
+
+test: setup
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo xtask tidy
+	cargo test --locked --workspace
+
+bench: build
+	@scripts/setup.sh nginx wrk
+	cargo xtask bench $(ROUNDS) $(LOAD_SECONDS)

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Checks that what a build needs is there, and says what to install if not. The programs named as
+# arguments are installed from Debian's archive if they are missing. May be run any number of times.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail() {
+    echo "setup: $1" >&2
+    exit 1
+}
+
+command -v cargo >/dev/null ||
+    fail "cargo is missing: install Rust with rustup (https://rustup.rs), then try again"
+command -v cc >/dev/null ||
+    fail "a C compiler is missing: apt-get install gcc libc6-dev, then try again"
+
+# With rustup these also fetch the toolchain that rust-toolchain.toml names.
+cargo --version >/dev/null || fail "the toolchain of rust-toolchain.toml does not work; see above"
+for part in fmt clippy; do
+    cargo "$part" --version >/dev/null 2>&1 ||
+        fail "cargo $part is missing: rustup component add rustfmt clippy, then try again"
+done
+
+# The package that holds a program.
+package() {
+    case $1 in
+    nginx) echo nginx-light ;;
+    *) echo "$1" ;;
+    esac
+}
+
+# As a user, nginx is often not in the PATH though it is installed.
+PATH=$PATH:/usr/sbin
+for program in "$@"; do
+    command -v "$program" >/dev/null && continue
+    name=$(package "$program")
+    command -v apt-get >/dev/null || fail "$program is missing: install it, then try again"
+    echo "setup: installing $name" >&2
+    root=
+    [ "$(id -u)" = 0 ] || root=sudo
+    DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends "$name" >&2 ||
+        fail "$name could not be installed: apt-get update, then try again"
+done
