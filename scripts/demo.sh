@@ -13,12 +13,21 @@ folder=$(mktemp -d "$target/demo/run.XXXXXX")
 : >"$folder/said"
 server=
 
-stop() {
+asked=
+
+# Each call is one signal to the server: the first lets it finish, the second ends it at once.
+signal() {
+    asked=1
     [ -z "$server" ] || kill -TERM "$server" 2>/dev/null || true
+}
+
+# Asks the server to stop unless that was done.
+stop() {
+    [ -n "$asked" ] || signal
 }
 trap stop EXIT
 
-# In a session of its own: Ctrl-C reaches this script only, which passes exactly one signal on.
+# In a session of its own: Ctrl-C reaches this script only, which passes it on.
 start() {
     setsid "$sarsen" serve apps/counter --data "$folder/data" --listen "127.0.0.1:$1" \
         >"$folder/said" 2>"$folder/log" &
@@ -53,15 +62,14 @@ until start "$port"; do
 done
 cat "$folder/said"
 
-interrupted=
-trap 'interrupted=1; stop' INT TERM
+trap signal INT TERM
 
 url=$(sed -n 's/^url *//p' "$folder/said")
 echo
 code=0
-"$sarsen" bench "$url" -c 10 -d 1s --new-session --glass --server-pid "$server" || code=$?
+"$sarsen" bench "$url" -c 10 -d 15s --new-session --glass --server-pid "$server" || code=$?
 
-if [ -n "${ONCE:-}" ] || [ -n "$interrupted" ]; then
+if [ -n "${ONCE:-}" ] || [ -n "$asked" ]; then
     stop
     stopped=0
     wait_for_server || stopped=$?
@@ -75,6 +83,5 @@ echo
 echo "Sarsen is still running at $url; Ctrl-C stops it."
 code=0
 wait_for_server || code=$?
-: >"$folder/said"
 server=
 exit "$code"

@@ -8,7 +8,7 @@
 use bytes::Bytes;
 use repository::{CollectionName, Key, MediaType, Merge, Options, Outcome, Repository, Timestamp};
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,10 @@ struct Round {
 
 fn main() {
     let argument = std::env::args().skip(1).find(|a| !a.starts_with("--"));
-    let folder = argument.map_or_else(|| PathBuf::from("target/bench-repository"), PathBuf::from);
+    let folder = argument.map_or_else(
+        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-commits"),
+        PathBuf::from,
+    );
     let mut rounds: Vec<Vec<Round>> = CASES.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (case, results) in CASES.iter().zip(&mut rounds) {

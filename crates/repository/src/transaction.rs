@@ -25,6 +25,8 @@ pub struct Transaction {
     view: View,
     /// What must still be as the view saw it when the transaction commits.
     reads: Vec<Place>,
+    /// What the last of `reads` gave: mostly it is written next.
+    last_read: Option<Arc<Document>>,
     writes: Vec<Write>,
     /// Per write: what the view sees there.
     bases: Vec<Option<Arc<Document>>>,
@@ -56,6 +58,7 @@ impl Transaction {
             store,
             view,
             reads: Vec::new(),
+            last_read: None,
             writes: Vec::new(),
             bases: Vec::new(),
             staged: FxHashMap::default(),
@@ -89,6 +92,7 @@ impl Transaction {
         }
         let document = self.store.read(&self.view, collection, key)?;
         self.note(place)?;
+        self.last_read.clone_from(&document);
         Ok(document)
     }
 
@@ -196,7 +200,10 @@ impl Transaction {
             return Err(StageError::TooManyWrites);
         }
         // What apply needs of the present document is fetched here, outside of the commit.
-        let base = self.store.read(&self.view, collection, key)?;
+        let base = match self.reads.last() {
+            Some(last) if *last == place => self.last_read.clone(),
+            _ => self.store.read(&self.view, collection, key)?,
+        };
         self.bytes = bytes;
         self.staged.insert(place, self.writes.len());
         self.writes.push(Write { collection: collection.clone(), key: key.clone(), change });

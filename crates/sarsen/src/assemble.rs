@@ -65,6 +65,9 @@ pub fn assemble(arguments: &ServeArguments) -> Result<Assembly, AssembleError> {
     }
 }
 
+/// A reactor carries about 100,000 requests a second; gems and the tranlog's writer need cores, too.
+const CORES_PER_REACTOR: usize = 2;
+
 fn serve(
     arguments: &ServeArguments,
     app: Option<App>,
@@ -74,7 +77,7 @@ fn serve(
     let application = app.map(|app| start_gems(app, repository, gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
     let options = ServerOptions {
-        reactors: machine::cores().min(REACTORS_MAX),
+        reactors: machine::cores().div_ceil(CORES_PER_REACTOR).min(REACTORS_MAX),
         ..ServerOptions::new(arguments.listen)
     };
     match Server::start(options, Arc::clone(repository), pool) {

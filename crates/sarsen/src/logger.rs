@@ -17,7 +17,7 @@ struct Stderr;
 
 impl Log for Stderr {
     fn enabled(&self, metadata: &Metadata) -> bool {
-        metadata.level() <= log::max_level()
+        is_logged(metadata, log::max_level())
     }
 
     fn log(&self, record: &Record) {
@@ -32,6 +32,17 @@ impl Log for Stderr {
     }
 
     fn flush(&self) {}
+}
+
+/// The first parts of the targets that are ours; `app` is what an application writes.
+const OURS: [&str; 6] = ["sarsen", "repository", "gem", "faces", "lab", "app"];
+
+/// Whether `level` lets the record through. What others tell about themselves at level info is of
+/// use to those who debug, not to those who run a server.
+fn is_logged(metadata: &Metadata, level: LevelFilter) -> bool {
+    let part = metadata.target().split("::").next().unwrap_or_default();
+    let theirs = if level == LevelFilter::Info { LevelFilter::Warn } else { level };
+    metadata.level() <= if OURS.contains(&part) { level } else { theirs }
 }
 
 /// The line for `record` at `since` 1970, with its line end.
@@ -88,6 +99,7 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use log::Level;
 
     #[test]
     fn timestamps() {
@@ -104,9 +116,23 @@ mod tests {
     }
 
     #[test]
+    fn others_are_quieter_at_level_info() {
+        let logged = |target, level, filter| {
+            is_logged(&Metadata::builder().target(target).level(level).build(), filter)
+        };
+        assert!(logged("app", Level::Info, LevelFilter::Info));
+        assert!(logged("faces::listener", Level::Info, LevelFilter::Info));
+        assert!(!logged("faces::listener", Level::Debug, LevelFilter::Info));
+        assert!(!logged("lsm_tree::tree", Level::Info, LevelFilter::Info));
+        assert!(logged("lsm_tree::tree", Level::Warn, LevelFilter::Info));
+        assert!(logged("lsm_tree::tree", Level::Info, LevelFilter::Debug));
+        assert!(!logged("lsm_tree::tree", Level::Warn, LevelFilter::Error));
+    }
+
+    #[test]
     fn a_record_is_one_line() {
         let record = Record::builder()
-            .level(log::Level::Warn)
+            .level(Level::Warn)
             .target("app")
             .args(format_args!("two\nlines \u{1b}[31m and ü\u{2028}"))
             .build();

@@ -5,10 +5,11 @@ use crate::cli::ServeArguments;
 use crate::exit::Exit;
 use crate::machine;
 use crate::signals::StopSignals;
-use repository::{CloseError, OpenError, Recovery};
+use repository::{CloseError, OpenError, Recovery, Stats};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why the server did not start, or did not end well.
@@ -53,8 +54,9 @@ pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
         let signal = stop.wait();
         log::info!("{signal}: finishing requests in flight; a second signal stops at once");
     }
+    let repository = Arc::clone(&assembly.repository);
     take_apart(assembly).map_err(ServeError::Close)?;
-    log::info!("stopped; the repository is closed");
+    log::info!("stopped; the repository is closed: {}", work_done(&repository.stats()));
     announced.map_err(ServeError::Announce)
 }
 
@@ -110,6 +112,18 @@ fn recovery(recovery: &Recovery) -> String {
         1 => format!("recovery    1 commit replayed from the tranlog{torn}"),
         replayed => format!("recovery    {replayed} commits replayed from the tranlog{torn}"),
     }
+}
+
+/// What the repository did since it was opened.
+fn work_done(stats: &Stats) -> String {
+    format!(
+        "{} commits, {} bytes of tranlog in {} writes, {} conflicts, {} runs in the serial lane",
+        stats.commits,
+        stats.tranlog_bytes,
+        stats.tranlog_batches,
+        stats.conflicts,
+        stats.serial_lane
+    )
 }
 
 #[cfg(test)]

@@ -86,8 +86,9 @@ fn failed(command: &Command, why: String) -> BenchError {
 fn output(command: &mut Command) -> Result<String, BenchError> {
     let output = command.output().map_err(|error| failed(command, error.to_string()))?;
     if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(failed(command, why));
+        // A run with errors ends with its report on stdout, any other failure with words on stderr.
+        let said = [output.stderr, output.stdout].concat();
+        return Err(failed(command, String::from_utf8_lossy(&said).trim().to_owned()));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask bench`: the measurements of `docs/performance.md`. It starts servers, has the lab of
-//! the release binary load them, round after round, and prints a table. It asserts nothing.
+//! `cargo xtask bench`: the measurements of `docs/performance.md`. It starts servers, has the lab
+//! of the release binary load them, round after round, and prints a table. It asserts nothing.
 
+mod fill;
 mod load;
 mod server;
 mod table;
@@ -14,7 +15,7 @@ use table::Row;
 use thiserror::Error;
 
 /// Documents that GET and PUT are spread over.
-const KEYS: &str = "10000";
+const KEYS: u64 = 10_000;
 
 /// Connections of the loads on documents and on nginx.
 const CONNECTIONS: &str = "64";
@@ -46,6 +47,9 @@ pub enum BenchError {
         /// What it said, or what is wrong with the report.
         why: String,
     },
+    /// The documents that are read later could not be put.
+    #[error("cannot put the documents to be read: {0}")]
+    Fill(io::Error),
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -120,6 +124,9 @@ impl Bench {
 
     fn documents(&self) -> Result<Vec<(Load, Sample)>, BenchError> {
         let server = Running::sarsen(&self.sarsen, None, &self.folder.join("b"))?;
+        let authority = server.origin.trim_start_matches("http://");
+        fill::fill(authority, "documents", KEYS, &sent_document()).map_err(BenchError::Fill)?;
+        let keys = KEYS.to_string();
         let body = self.folder.join("document.json");
         fs::write(&body, document()).map_err(|e| write_error(&body, e))?;
         let body = format!("@{}", body.display());
@@ -128,7 +135,7 @@ impl Bench {
                 "-c",
                 CONNECTIONS,
                 "--keys",
-                KEYS,
+                &keys,
                 "--method",
                 "PUT",
                 "--header",
@@ -138,8 +145,7 @@ impl Bench {
             ])
         };
         let get = Load::new("GET a 300-byte document, 64 connections", "/db/documents/{key}")
-            .with(&["-c", CONNECTIONS, "--keys", KEYS]);
-        // PUT first: it makes the documents that GET finds.
+            .with(&["-c", CONNECTIONS, "--keys", &keys]);
         let put = self.measure(put("PUT a 300-byte document, synced, 64 connections"), &server)?;
         let get = self.measure(get, &server)?;
         let by_wrk = self.measure_by_wrk("the same GET, one document, by wrk", &server)?;
@@ -147,7 +153,7 @@ impl Bench {
     }
 
     fn nginx(&self) -> Result<Vec<(Load, Sample)>, BenchError> {
-        let server = Running::nginx(&self.folder, &"x".repeat(document().len()))?;
+        let server = Running::nginx(&self.folder, &"x".repeat(sent_document().len()))?;
         let get = Load::new("nginx, GET a fixed body of the same size, 64 connections", "/")
             .with(&["-c", CONNECTIONS]);
         let get = self.measure(get, &server)?;
@@ -180,11 +186,16 @@ fn document() -> String {
     format!("{start}{}\"}}", "x".repeat(filler))
 }
 
+/// The document as the lab sends it.
+fn sent_document() -> String {
+    document().replace("{nonce}", "0123456789abcdef")
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn the_document_has_300_bytes_when_it_is_sent() {
-        let sent = super::document().replace("{nonce}", "0123456789abcdef");
+        let sent = super::sent_document();
         assert_eq!(sent.len(), 300);
         assert!(serde_json::from_str::<serde_json::Value>(&sent).is_ok());
     }

@@ -37,6 +37,35 @@ pub fn find<'a>(files: &'a [TextFile], path: &str) -> Option<&'a str> {
 }
 
 fn list(root: &Path) -> Result<Vec<String>, TidyError> {
+    if root.join(".git").exists() {
+        return list_by_git(root);
+    }
+    let mut paths = Vec::new();
+    walk(root, "", &mut paths)?;
+    Ok(paths)
+}
+
+/// Everything below `folder`, for a tree that was unpacked and not cloned: without what builds and
+/// servers leave there, and without hidden folders that are not ours.
+fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) -> Result<(), TidyError> {
+    let full = root.join(folder);
+    let failed = |source| TidyError::Read { path: full.clone(), source };
+    for entry in std::fs::read_dir(&full).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if !entry.file_type().map_err(failed)?.is_dir() {
+            paths.push(path);
+        } else if matches!(name.as_str(), ".cargo" | ".ci")
+            || !(name.starts_with('.') || matches!(name.as_str(), "target" | "sarsen-data"))
+        {
+            walk(root, &path, paths)?;
+        }
+    }
+    Ok(())
+}
+
+fn list_by_git(root: &Path) -> Result<Vec<String>, TidyError> {
     // Without `safe.directory` git refuses a checkout that belongs to another user.
     let arguments = [
         "-c",
@@ -94,9 +123,23 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_outside_git_is_a_clear_error() {
+    fn an_unpacked_tree_is_read_without_what_builds_leave() {
         let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["src", ".ci", "target", ".idea"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("a"), name).unwrap();
+        }
+        let mut paths: Vec<String> = read_all(root).unwrap().into_iter().map(|f| f.path).collect();
+        paths.sort();
+        assert_eq!(paths, [".ci/a", "src/a"]);
+    }
+
+    #[test]
+    fn what_git_refuses_is_a_clear_error() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".git"), "not what git expects").unwrap();
         let error = read_all(folder.path()).err().unwrap().to_string();
-        assert!(error.contains("git"), "{error}");
+        assert!(error.starts_with("`git "), "{error}");
     }
 }

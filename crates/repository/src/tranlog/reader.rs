@@ -93,6 +93,7 @@ impl Walk {
         let bytes = std::fs::metadata(path).map_err(|source| io_error("read", path, source))?.len();
         let last = CommitNumber(next.0.saturating_sub(1));
         self.scan.segments.push(UsedSegment { sequence, last, bytes });
+        self.next = Some(next);
         Ok(())
     }
 

@@ -14,6 +14,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
+/// Whoever could run instead may have a commit for the frame: with few cores a larger frame costs
+/// less than the sync it saves. An idle machine comes back at once.
+const YIELDS_BEFORE_FRAME: u32 = 2;
+
 /// Called on the writer's thread when the durable number has moved or the log is poisoned.
 type Listener = Box<dyn Fn() + Send + Sync>;
 
@@ -202,6 +206,9 @@ impl Writer {
 
     /// Waits for records and takes all of them; `None` when the log closes.
     fn take(&self, records: &mut Vec<Vec<u8>>) -> Option<CommitNumber> {
+        for _ in 0..YIELDS_BEFORE_FRAME {
+            std::thread::yield_now();
+        }
         let mut queue = self.shared.queue.lock();
         while queue.records.is_empty() {
             if queue.closing {

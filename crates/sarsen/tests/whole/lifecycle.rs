@@ -57,6 +57,30 @@ fn documents_are_there_after_kill_9() {
 }
 
 #[test]
+fn a_start_without_a_write_leaves_no_gap() {
+    let site = Site::bare();
+    let put = |key: &str| {
+        let server = site.start();
+        let put = server.connect().put_json(&format!("/db/notes/{key}"), "1").unwrap();
+        assert_eq!(put.status, 201);
+        server
+    };
+    put("a").kill();
+    // This one leaves an empty segment of the tranlog in the middle of others.
+    site.start().kill();
+    put("b").kill();
+    // This one's checkpoint makes the segments so far unnecessary, and they stay as spares.
+    assert_eq!(put("c").stop().code(), Some(0));
+    put("d").kill();
+    site.assert_clean();
+
+    let server = site.start();
+    for key in ["a", "b", "c", "d"] {
+        assert_eq!(server.get(&format!("/db/notes/{key}")).status, 200, "{key}");
+    }
+}
+
+#[test]
 fn a_repository_opens_once() {
     let site = Site::bare();
     let server = site.start();
