@@ -45,7 +45,11 @@ async fn ask(request: gem::Request, reactor: &Reactor) -> Result<gem::Reply, Pro
 
 /// The application's own words stay in the log, unless its developer is the one who reads.
 fn problem(failure: &gem::Failure, development: bool) -> Problem {
-    log::error!("the application failed: {failure}");
+    match failure {
+        // The repository says so itself, once; here it would be said for every request.
+        gem::Failure::Unavailable(_) => log::debug!("a request found no repository: {failure}"),
+        _ => log::error!("the application failed: {failure}"),
+    }
     let (kind, detail) = match failure {
         gem::Failure::Handler(_) => (Kind::HandlerFailed, "nothing was changed"),
         gem::Failure::CpuLimit(_) => (Kind::CpuLimit, "it was stopped; nothing was changed"),

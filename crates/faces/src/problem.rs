@@ -135,7 +135,8 @@ impl From<Poisoned> for Problem {
     /// For a request that had run when it turned out that its commit, or what it read, will not
     /// become durable. The cause is for the operator, not for the client.
     fn from(poisoned: Poisoned) -> Self {
-        log::error!("a reply was withheld: {poisoned}");
+        // The repository has said it at level error, once.
+        log::debug!("a reply was withheld: {poisoned}");
         Self::new(
             Kind::Unavailable,
             "it is not known whether the request took effect: commits cannot be made durable until \

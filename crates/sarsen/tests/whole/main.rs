@@ -10,3 +10,4 @@ mod http;
 mod lifecycle;
 mod quiet;
 mod random;
+mod readme;

@@ -1,0 +1,92 @@
+//! The session in README.md is real: each of its requests gets the reply that stands below it.
+
+use crate::harness::{Site, root};
+use crate::http::{Client, Reply};
+
+/// One `$ curl` line and the lines below it.
+struct Example {
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: String,
+    /// Whether the head is shown (`-i`).
+    with_head: bool,
+    shown: Vec<String>,
+}
+
+fn examples(readme: &str) -> Vec<Example> {
+    let session = readme.split("```console\n").nth(1).expect("a console session");
+    let session = session.split("```").next().expect("its end");
+    let blocks = session.split("$ curl ").skip(1);
+    blocks.map(|block| example(block.trim_end())).collect()
+}
+
+fn example(block: &str) -> Example {
+    let (command, shown) = block.split_once('\n').expect("a reply below the command");
+    let mut example = Example {
+        method: "GET".into(),
+        path: String::new(),
+        headers: Vec::new(),
+        body: String::new(),
+        with_head: false,
+        shown: shown.lines().map(str::to_owned).collect(),
+    };
+    let mut words = words(command).into_iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().expect("a value after the flag");
+        match word.as_str() {
+            "-i" => example.with_head = true,
+            "-X" => example.method = value(),
+            "-d" => example.body = value(),
+            "-H" => {
+                let field = value();
+                let (name, content) = field.split_once(": ").expect("NAME: VALUE");
+                example.headers.push((name.into(), content.into()));
+            }
+            url => example.path = url.strip_prefix("localhost:8000").expect("the URL").into(),
+        }
+    }
+    example
+}
+
+/// The words of a shell command with single quotes.
+fn words(command: &str) -> Vec<String> {
+    let parts = command.split('\'').enumerate();
+    let words = parts.flat_map(|(i, part)| match i % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
+    words.collect()
+}
+
+fn check(example: &Example, reply: &Reply) {
+    let mut shown = example.shown.iter();
+    if example.with_head {
+        let status = shown.next().expect("a status line");
+        let code = status.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        assert_eq!(code, Some(reply.status.to_string().as_str()), "{} {status}", example.path);
+        for line in shown.by_ref().take_while(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(": ").expect("a header field");
+            assert_eq!(reply.header(name), Some(value), "{line}");
+        }
+    } else {
+        let body: Vec<&String> = shown.collect();
+        assert_eq!(body, [&reply.text()]);
+    }
+}
+
+#[test]
+fn the_session_in_the_readme_is_real() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let server = Site::bare().start();
+    let mut client = Client::connect(server.address()).expect("a connection");
+    let examples = examples(&readme);
+    assert_eq!(examples.len(), 5);
+    for example in &examples {
+        let headers: Vec<_> =
+            example.headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let body = example.body.as_bytes();
+        let reply = client.request(&example.method, &example.path, &headers, body);
+        check(example, &reply.expect("a reply"));
+    }
+}
