@@ -159,6 +159,7 @@ impl From<CommitError> for Problem {
         match error {
             CommitError::Poisoned(_) => Self::refused(),
             CommitError::Overloaded(_) => Self::new(Kind::Busy, error.to_string()),
+            CommitError::NoProgress => Self::internal(&error.to_string()),
             CommitError::Closed => Self::closed(),
         }
     }
@@ -187,6 +188,8 @@ impl From<StageError> for Problem {
             // One request stages one document: the bounds on many are out of its reach.
             StageError::TooManyWrites
             | StageError::TransactionTooLarge
+            | StageError::TooManyMerges
+            | StageError::MergePathTooLong { .. }
             | StageError::Merge { .. }
             | StageError::Read(_) => Self::internal(&error),
         }

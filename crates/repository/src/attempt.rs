@@ -1,6 +1,7 @@
 //! Running a body as one transaction until it commits: a few optimistic tries, then the serial
 //! lane, in which it must finish.
 
+use crate::conflict::Place;
 use crate::document::CommitNumber;
 use crate::errors::{BeginError, CommitError};
 use crate::limits::{LANE_TRIES, OPTIMISTIC_TRIES};
@@ -72,7 +73,8 @@ impl Repository {
         Ok(Attempt::Contended)
     }
 
-    /// As `try_run`, then in the serial lane, where it must finish. May block, for a bounded time.
+    /// As `try_run`, then in the serial lane, where it must finish. May block while others are in
+    /// the lane; the body must not call `run` itself.
     pub fn run<T, E>(
         &self,
         body: impl FnMut(&mut Transaction) -> Result<T, E>,
@@ -98,29 +100,32 @@ impl Repository {
                 }
             }
         };
-        self.run_in_lane(&mut body, &lost, conflicts)
+        let footprint: Vec<Place> = lost.footprint().collect();
+        // Its view must not stay open while the lane is waited for.
+        drop(lost);
+        self.run_in_lane(&mut body, footprint, conflicts)
     }
 
     fn run_in_lane<T, E>(
         &self,
         body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
-        lost: &Transaction,
+        footprint: Vec<Place>,
         mut conflicts: u32,
     ) -> Result<Ran<T>, RunError<E>> {
         self.store.counters.serial_lane.fetch_add(1, Ordering::Relaxed);
         let turn = self.store.lane.enter();
-        turn.reserve(lost.footprint());
-        let mut tries = 0;
-        loop {
+        turn.reserve(footprint.into_iter());
+        for tries in 0..2 * LANE_TRIES {
             match self.attempt(body, true, conflicts)? {
                 Try::Done(ran) => return Ok(ran),
                 // It touched something that was not reserved.
                 Try::Lost(lost) if tries < LANE_TRIES => turn.reserve(lost.footprint()),
+                // What it lost to may have been under way when everything was reserved.
                 Try::Lost(_) | Try::HeldBack => turn.reserve_everything(),
             }
-            tries += 1;
             conflicts += 1;
         }
+        Err(RunError::Commit(CommitError::NoProgress))
     }
 
     fn attempt<T, E>(

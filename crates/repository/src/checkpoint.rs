@@ -19,7 +19,8 @@ use std::time::Duration;
 /// How often the steward looks whether there is something to do.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A checkpoint that failed is tried again after so many looks.
+/// A checkpoint that failed is tried again after so many looks; twice as many each time, at most
+/// 32 times as many. What a failed one has written stays on disk until the next opening.
 const LOOKS_AFTER_FAILURE: u32 = 40;
 
 /// Why a checkpoint was not written. The list of changes is kept for the next one.
@@ -38,10 +39,20 @@ pub(crate) struct Steward {
 }
 
 impl Steward {
-    pub(crate) fn start(store: Arc<Store>, hot_bytes_max: usize) -> std::io::Result<Self> {
+    /// Starts the thread. `replayed_bytes` of tranlog are not in the engine yet.
+    pub(crate) fn start(
+        store: Arc<Store>,
+        hot_bytes_max: usize,
+        replayed_bytes: u64,
+    ) -> std::io::Result<Self> {
         let stop: Arc<(Mutex<bool>, Condvar)> = Arc::default();
         let watched = Arc::clone(&stop);
-        let mut rounds = Rounds { hot_bytes_max, log_bytes_at_checkpoint: 0, pause: 0 };
+        let mut rounds = Rounds {
+            hot_bytes_max,
+            log_bytes_at_checkpoint: -(replayed_bytes as i64),
+            pause: 0,
+            failures: 0,
+        };
         let run = move || {
             let mut stopped = watched.0.lock();
             while !*stopped {
@@ -70,32 +81,51 @@ impl Steward {
 
 struct Rounds {
     hot_bytes_max: usize,
-    log_bytes_at_checkpoint: u64,
+    /// Bytes of tranlog, counted since opening, at the last checkpoint; negative before the first
+    /// by what was replayed.
+    log_bytes_at_checkpoint: i64,
+    /// Looks to let pass before the next try.
     pause: u32,
+    /// How many tries in a row have failed.
+    failures: u32,
 }
 
 impl Rounds {
     fn round(&mut self, store: &Store) {
-        let (_, log_bytes) = store.tranlog.written();
-        let log_bytes = log_bytes - self.log_bytes_at_checkpoint;
-        // Unwritten documents may take a quarter of memory before they are written.
-        let due = log_bytes > CHECKPOINT_LOG_BYTES.min(self.hot_bytes_max as u64 / 4);
+        self.keep_within_memory(store);
         self.pause = self.pause.saturating_sub(1);
-        if due && self.pause == 0 {
-            let begun = store.tranlog.written().1;
+        if self.pause == 0 && self.is_due(store) && store.tranlog.durable().is_ok() {
+            let begun = store.tranlog.written().1 as i64;
             match checkpoint(store).and_then(|()| Ok(compact(store)?)) {
-                Ok(()) => self.log_bytes_at_checkpoint = begun,
+                Ok(()) => {
+                    self.log_bytes_at_checkpoint = begun;
+                    self.failures = 0;
+                }
                 Err(error) => {
                     log::error!("no checkpoint could be written, it will be tried again: {error}");
-                    self.pause = LOOKS_AFTER_FAILURE;
+                    self.pause = LOOKS_AFTER_FAILURE << self.failures.min(5);
+                    self.failures += 1;
                 }
             }
+            self.keep_within_memory(store);
         }
-        self.keep_within_memory(store);
+    }
+
+    /// Unwritten documents may take a quarter of memory before they are written; and they are
+    /// written whenever nothing else can make room.
+    fn is_due(&self, store: &Store) -> bool {
+        let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_checkpoint;
+        let much = CHECKPOINT_LOG_BYTES.min(self.hot_bytes_max as u64 / 4) as i64;
+        log_bytes > much || store.hot.bytes() > self.aim()
+    }
+
+    /// What eviction brings memory down to.
+    fn aim(&self) -> usize {
+        self.hot_bytes_max - self.hot_bytes_max / 8
     }
 
     fn keep_within_memory(&self, store: &Store) {
-        let aim = self.hot_bytes_max - self.hot_bytes_max / 8;
+        let aim = self.aim();
         if store.hot.bytes() > aim {
             let engine = store.views.oldest_engine().commit;
             for all in [false, true] {
@@ -114,6 +144,7 @@ impl Rounds {
 
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
+    let _work = store.engine_work.lock();
     let (view, time, mut changed) = {
         let mut sequence = store.sequence.lock();
         let view = store.views.open(sequence.time);
@@ -148,13 +179,13 @@ fn write(
     state: StateRow,
     changed: &[(Arc<Collection>, Key)],
 ) -> Result<(), CheckpointError> {
+    // The engine must never be ahead of the log. Asked first: a poisoned log must not cost tables.
+    store.tranlog.wait_durable(state.commit)?;
     let mut ingest = store.engine.ingest(state)?;
     for (collection, key) in changed {
         let document = version_at(collection, key, view.number);
         ingest.write(collection.id, key.as_str(), document.as_deref())?;
     }
-    // The engine must never be ahead of the log.
-    store.tranlog.wait_durable(state.commit)?;
     ingest.finish()?;
     Ok(())
 }
@@ -168,6 +199,7 @@ fn version_at(collection: &Collection, key: &Key, view: CommitNumber) -> Option<
 }
 
 fn compact(store: &Store) -> Result<(), EngineError> {
+    let _work = store.engine_work.lock();
     store.engine.compact(store.views.oldest_engine())?;
     // Views that open from now on read from the merged tables.
     store.views.publish_engine(store.engine.state(store.views.engine().commit));

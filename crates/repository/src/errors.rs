@@ -68,7 +68,7 @@ pub enum OpenError {
     },
     /// Acknowledged data is damaged: a record that was synced cannot be read back.
     #[error(
-        "the tranlog is damaged: segment {} at offset {offset}: {why}. Nothing was changed. \
+        "the tranlog is damaged: segment {} at offset {offset}: {why}. No data was changed. \
          Restore the folder from a backup, or run `sarsen verify --data DIR` for the full list",
         segment.display()
     )]
@@ -162,6 +162,21 @@ pub enum StageError {
     /// The writes of the transaction together are too large.
     #[error("a transaction writes at most {max} bytes", max = limits::TRANSACTION_BYTES_MAX)]
     TransactionTooLarge,
+    /// The path of a merge operation is too long.
+    #[error(
+        "a merge path has at most {max} bytes; got {bytes}",
+        max = limits::MERGE_PATH_BYTES_MAX
+    )]
+    MergePathTooLong {
+        /// Its size.
+        bytes: usize,
+    },
+    /// Too many merge operations on one document.
+    #[error(
+        "a transaction stages at most {max} merge operations on a document",
+        max = limits::MERGES_MAX
+    )]
+    TooManyMerges,
     /// The merge operation does not fit what the document holds.
     #[error("{operation} cannot be applied to {collection}/{key}: {why}")]
     Merge {
@@ -188,6 +203,9 @@ pub enum CommitError {
     /// The repository is being closed.
     #[error("the repository is closed; open it again")]
     Closed,
+    /// It lost even with everything reserved. That is a mistake in the repository.
+    #[error("the transaction cannot make progress, even alone; please report this")]
+    NoProgress,
     /// More is waiting for the disk than the bound allows.
     #[error("the disk is behind: {0}; try again shortly")]
     Overloaded(&'static str),

@@ -30,27 +30,19 @@ impl Folder {
     /// Opens the folder, or makes a new repository where it is missing or empty.
     pub(crate) fn open_or_create(path: &Path) -> Result<(Self, bool), OpenError> {
         std::fs::create_dir_all(path).map_err(io_error("create the folder", path))?;
-        if path.join("format").exists() {
-            return Ok((Self::open(path)?, false));
+        let format = path.join("format");
+        if !format.exists() {
+            refuse_foreign(path)?;
         }
-        let foreign = std::fs::read_dir(path)
-            .map_err(io_error("read the folder", path))?
-            .filter_map(Result::ok)
-            .find(|entry| !is_left_by_creation(&entry.file_name().to_string_lossy()));
-        if let Some(entry) = foreign {
-            return Err(OpenError::NotARepository {
-                path: path.to_owned(),
-                why: format!(
-                    "expected an empty folder or a file named format, found {}",
-                    entry.file_name().to_string_lossy()
-                ),
-            });
+        let lock = lock(path)?;
+        // Looked at again now that nobody else can be making it.
+        if format.exists() {
+            return Ok((Self::read(path, lock)?, false));
         }
-        Ok((Self::create(path)?, true))
+        Ok((Self::create(path, lock)?, true))
     }
 
-    fn create(path: &Path) -> Result<Self, OpenError> {
-        let lock = lock(path)?;
+    fn create(path: &Path, lock: File) -> Result<Self, OpenError> {
         let mut id = [0; 16];
         getrandom::fill(&mut id)
             .map_err(std::io::Error::other)
@@ -65,12 +57,25 @@ impl Folder {
             .and_then(|()| file.sync_all())
             .and_then(|()| std::fs::rename(&unfinished, &format))
             .and_then(|()| sync_folder(path))
+            .and_then(|()| path.canonicalize()?.parent().map_or(Ok(()), sync_folder))
             .map_err(io_error("write", &format))?;
         Ok(Self { path: path.to_owned(), id, lock })
     }
 
     /// Opens a folder that must hold a repository.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        let format = path.join("format");
+        // Before the lock, which makes a file, and whose absence says nothing to a person.
+        std::fs::metadata(&format).map_err(io_error("read", &format))?;
+        Self::read(path, lock(path)?)
+    }
+
+    /// Makes the names in the folder durable.
+    pub(crate) fn sync(&self) -> Result<(), OpenError> {
+        sync_folder(&self.path).map_err(io_error("sync", &self.path))
+    }
+
+    fn read(path: &Path, lock: File) -> Result<Self, OpenError> {
         let format = path.join("format");
         let text = std::fs::read_to_string(&format).map_err(io_error("read", &format))?;
         let not = |why: String| OpenError::NotARepository { path: path.to_owned(), why };
@@ -84,13 +89,23 @@ impl Folder {
             .and_then(|line| line.strip_prefix("id "))
             .and_then(parse_id)
             .ok_or_else(|| not("expected \"id\" and 32 hexadecimal digits".to_owned()))?;
-        Ok(Self { path: path.to_owned(), id, lock: lock(path)? })
+        Ok(Self { path: path.to_owned(), id, lock })
     }
 }
 
-/// Whether a creation that was cut short may have left this.
-fn is_left_by_creation(name: &str) -> bool {
-    matches!(name, "lock" | "tranlog" | "format.tmp")
+/// Refuses a folder that holds something else than a repository in the making.
+fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
+    let entries = std::fs::read_dir(path).map_err(io_error("read the folder", path))?;
+    for entry in entries {
+        let name = entry.map_err(io_error("read the folder", path))?.file_name();
+        // The first three are left by a creation that was cut short, the last by mkfs.
+        if !matches!(name.to_str(), Some("lock" | "tranlog" | "format.tmp" | "lost+found")) {
+            let name = name.to_string_lossy();
+            let why = format!("expected an empty folder or a file named format, found {name}");
+            return Err(OpenError::NotARepository { path: path.to_owned(), why });
+        }
+    }
+    Ok(())
 }
 
 fn parse_id(hex: &str) -> Option<[u8; 16]> {

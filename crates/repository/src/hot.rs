@@ -299,10 +299,10 @@ mod tests {
         let hot = Hot::new();
         let notes = hot.add_collection(&CollectionName::new("notes").unwrap(), 1);
         let key = Key::new("a").unwrap();
-        let views = Arc::new(Views::new(CommitNumber(0), EngineState::default()));
+        let views = Arc::new(Views::new(CommitNumber(0), Timestamp(0), EngineState::default()));
         let put = |number: u64| {
             notes.install(key.clone(), version(number), &views);
-            views.publish(CommitNumber(number));
+            views.publish(CommitNumber(number), Timestamp(0));
         };
         (1..=3).for_each(put);
         let old = views.open(Timestamp(0));
@@ -322,11 +322,11 @@ mod tests {
     fn eviction_takes_only_what_the_engine_has() {
         let hot = Hot::new();
         let notes = hot.add_collection(&CollectionName::new("notes").unwrap(), 1);
-        let views = Arc::new(Views::new(CommitNumber(0), EngineState::default()));
+        let views = Arc::new(Views::new(CommitNumber(0), Timestamp(0), EngineState::default()));
         for number in 1..=1000 {
             let key = Key::new(&format!("k{number:04}")).unwrap();
             notes.install(key, version(number), &views);
-            views.publish(CommitNumber(number));
+            views.publish(CommitNumber(number), Timestamp(0));
         }
         let full = hot.bytes();
         let freed = notes.evict(CommitNumber(400), &views, usize::MAX, true);

@@ -21,6 +21,13 @@ pub const TRANSACTION_READS_MAX: usize = 100_000;
 /// Most bytes in the record of one transaction. More: `StageError::TransactionTooLarge`.
 pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
 
+/// Longest path of a merge operation, in bytes. Longer: `StageError::MergePathTooLong`.
+pub const MERGE_PATH_BYTES_MAX: usize = 4096;
+
+/// Most merge operations that one transaction stages on one document; additions of whole numbers
+/// at the same path count as one. More: `StageError::TooManyMerges`.
+pub const MERGES_MAX: usize = 1_000;
+
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 
@@ -34,15 +41,23 @@ pub const OPTIMISTIC_TRIES: u32 = 4;
 /// Smallest `--memory`, in bytes. Less: `OpenError::MemoryTooSmall`.
 pub const MEMORY_BYTES_MIN: u64 = 32 << 20;
 
+/// Segments left from earlier openings with which opening writes a checkpoint at once: each opening
+/// begins a segment, so a server that is killed again and again must not collect them.
+pub const SEGMENTS_BEFORE_CHECKPOINT: usize = 4;
+
+const _: () = assert!(MERGE_PATH_BYTES_MAX <= u16::MAX as usize);
+const _: () = assert!(MERGES_MAX <= u16::MAX as usize);
 const _: () = assert!(DOCUMENT_BYTES_MAX < TRANSACTION_BYTES_MAX);
 const _: () = assert!(TRANSACTION_BYTES_MAX < UNSYNCED_BYTES_MAX);
 
 /// Longest wait for the serial lane before a transaction that was held back tries again.
 pub const LANE_WAIT_MAX_MS: u64 = 1_000;
 
-/// Tries in the serial lane with documents reserved one by one; then everything is reserved, and
-/// the next try must succeed.
+/// Tries in the serial lane with documents reserved one by one, and then as many with everything
+/// reserved, of which only the first can still lose to a commit that was under way. More:
+/// `CommitError::NoProgress`.
 pub const LANE_TRIES: u32 = 3;
 
-/// Bytes of tranlog after which a checkpoint is written: bounds the time that recovery takes.
+/// Bytes of tranlog, those that were replayed at opening included, after which a checkpoint is
+/// written: bounds the time that recovery takes.
 pub const CHECKPOINT_LOG_BYTES: u64 = 256 << 20;

@@ -25,6 +25,28 @@ impl Merge {
         }
     }
 
+    /// Takes `next` in, if the two together are exactly one operation.
+    pub(crate) fn absorb(&mut self, next: &Self) -> bool {
+        let (Self::Add { path, delta }, Self::Add { path: next_path, delta: next_delta }) =
+            (self, next);
+        let sum = *delta + next_delta;
+        let is_exact = delta.fract() == 0.0
+            && next_delta.fract() == 0.0
+            && sum.abs() <= (1_u64 << f64::MANTISSA_DIGITS) as f64;
+        let fits = path == next_path && is_exact;
+        if fits {
+            *delta = sum;
+        }
+        fits
+    }
+
+    /// The path it works at.
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::Add { path, .. } => path,
+        }
+    }
+
     /// The body after the operation, or why it does not fit what is there.
     pub(crate) fn resolve(&self, current: Option<&Document>) -> Result<Bytes, String> {
         match self {

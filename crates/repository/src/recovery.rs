@@ -16,7 +16,6 @@ use crate::tranlog::{Scan, Tranlog, scan};
 use crate::views::{EngineState, Views};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,7 +23,10 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct Opened {
     pub store: Arc<Store>,
     pub hot_bytes_max: usize,
-    pub lock: File,
+    /// Bytes of the records that were replayed.
+    pub replayed_bytes: u64,
+    /// Segments left from earlier openings.
+    pub segments: usize,
 }
 
 /// How `--memory` is divided: the rest is for write buffers.
@@ -38,6 +40,8 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
     }
     let (folder, created) = Folder::open_or_create(&options.folder)?;
     let engine = Engine::open(&folder.engine(), options.memory_bytes / BLOCK_CACHE_SHARE)?;
+    // The engine makes its folder; its name must be as durable as what will be in it.
+    folder.sync()?;
     let replayed = replay(&folder, engine)?;
     if let Some(torn) = &replayed.scan.torn_tail {
         torn.repair()?;
@@ -56,6 +60,7 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
         }),
     };
     let last = replayed.scan.last;
+    let segments = replayed.scan.segments.len();
     let tranlog = Tranlog::start(
         folder.tranlog(),
         folder.id,
@@ -77,9 +82,13 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
         clock: Arc::clone(&options.clock),
         counters: Counters::default(),
         is_full: AtomicBool::new(false),
+        engine_work: Mutex::new(()),
+        _lock: folder.lock,
     };
     let hot_bytes_max = (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize;
-    Ok((Opened { store: Arc::new(store), hot_bytes_max, lock: folder.lock }, recovery))
+    let replayed_bytes = replayed.bytes;
+    let opened = Opened { store: Arc::new(store), hot_bytes_max, replayed_bytes, segments };
+    Ok((opened, recovery))
 }
 
 /// The state that engine and tranlog give together.
@@ -90,6 +99,8 @@ pub(crate) struct Replayed {
     pub sequence: Sequence,
     pub scan: Scan,
     pub commits: u64,
+    /// Bytes of their records.
+    pub bytes: u64,
     /// The commit that the engine held.
     pub checkpoint: CommitNumber,
 }
@@ -103,7 +114,7 @@ pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenEr
     let hot = Hot::new();
     load_collections(&hot, &engine, at).map_err(unreadable)?;
     let mut replay = Replay {
-        views: Arc::new(Views::new(row.commit, at)),
+        views: Arc::new(Views::new(row.commit, row.time, at)),
         hot,
         engine,
         at,
@@ -114,13 +125,14 @@ pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenEr
             listed_after: row.commit,
             is_closed: false,
         },
+        bytes: 0,
     };
     let scan = scan(&folder.tranlog(), folder.id, row.commit, &mut |number, record| {
         replay.record(number, &record)
     })?;
-    let Replay { hot, views, engine, sequence, .. } = replay;
+    let Replay { hot, views, engine, sequence, bytes, .. } = replay;
     let commits = scan.last.0 - row.commit.0;
-    Ok(Replayed { hot, views, engine, sequence, scan, commits, checkpoint: row.commit })
+    Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint: row.commit })
 }
 
 struct Replay {
@@ -130,6 +142,7 @@ struct Replay {
     /// The engine's state, which does not move while the log is replayed.
     at: EngineState,
     sequence: Sequence,
+    bytes: u64,
 }
 
 impl Replay {
@@ -148,7 +161,8 @@ impl Replay {
         self.sequence.note(changed);
         self.sequence.last = number;
         self.sequence.time = time;
-        self.views.publish(number);
+        self.bytes += record.len() as u64;
+        self.views.publish(number, time);
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 use crate::checkpoint::{self, Steward};
 use crate::document::CommitNumber;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
-use crate::recovery;
+use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
+use crate::recovery::{self, Opened};
 use crate::store::{Clock, Store};
 use crate::transaction::Transaction;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,21 +64,27 @@ pub struct Repository {
     pub(crate) store: Arc<Store>,
     steward: Steward,
     is_closed: AtomicBool,
-    /// Locked for as long as the repository is open.
-    _lock: File,
 }
 
 impl Repository {
     /// Opens, or creates, the repository in `options.folder`.
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
         let (opened, recovery) = recovery::open(&options)?;
-        let steward =
-            Steward::start(Arc::clone(&opened.store), opened.hot_bytes_max).map_err(|source| {
-                OpenError::Io { action: "start a thread for", path: options.folder.clone(), source }
+        if opened.segments >= SEGMENTS_BEFORE_CHECKPOINT {
+            checkpoint::checkpoint(&opened.store).map_err(|error| OpenError::Engine {
+                path: options.folder.clone(),
+                why: error.to_string(),
             })?;
+        }
+        let Opened { store, hot_bytes_max, replayed_bytes, .. } = opened;
+        let steward = Steward::start(Arc::clone(&store), hot_bytes_max, replayed_bytes).map_err(
+            |source| {
+                let path = options.folder.clone();
+                OpenError::Io { action: "start a thread for", path, source }
+            },
+        )?;
         let is_closed = AtomicBool::new(false);
-        let repository = Self { store: opened.store, steward, is_closed, _lock: opened.lock };
-        Ok((Arc::new(repository), recovery))
+        Ok((Arc::new(Self { store, steward, is_closed }), recovery))
     }
 
     /// Begins a transaction on the newest view.

@@ -13,6 +13,7 @@ use crate::record::{self, Write};
 use crate::tranlog::Tranlog;
 use crate::views::{View, Views};
 use parking_lot::Mutex;
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -83,6 +84,11 @@ pub(crate) struct Store {
     pub counters: Counters,
     /// Memory is full of what the engine does not have yet.
     pub is_full: AtomicBool,
+    /// Held by whoever writes a checkpoint or merges tables: a later checkpoint that finished first
+    /// would let go of what the earlier one has not written.
+    pub engine_work: Mutex<()>,
+    /// Locked for as long as anybody can still reach the engine.
+    pub _lock: File,
 }
 
 impl Store {
@@ -124,7 +130,7 @@ impl Store {
         sequence.time = time;
         record::set_time(&mut record, time);
         self.tranlog.push(number, record);
-        self.views.publish(number);
+        self.views.publish(number, time);
         drop(sequence);
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         Ok(Decision::Committed(number))

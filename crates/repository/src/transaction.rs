@@ -4,8 +4,8 @@ use crate::conflict::{Conflict, Place};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::errors::{CommitError, ReadError, StageError};
 use crate::limits::{
-    DOCUMENT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX, TRANSACTION_BYTES_MAX, TRANSACTION_READS_MAX,
-    TRANSACTION_WRITES_MAX,
+    DOCUMENT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX, MERGE_PATH_BYTES_MAX, MERGES_MAX,
+    TRANSACTION_BYTES_MAX, TRANSACTION_READS_MAX, TRANSACTION_WRITES_MAX,
 };
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
@@ -32,7 +32,7 @@ pub struct Transaction {
     bases: Vec<Option<Arc<Document>>>,
     /// Where in `writes` a document is.
     staged: FxHashMap<Place, usize>,
-    /// Bytes of keys and bodies in `writes`.
+    /// At most the bytes of `writes` in a record.
     bytes: usize,
 }
 
@@ -52,8 +52,7 @@ pub enum Outcome {
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Store>) -> Self {
-        let time = (store.clock)();
-        let view = store.views.open(time);
+        let view = store.views.open((store.clock)());
         Self {
             store,
             view,
@@ -127,9 +126,7 @@ impl Transaction {
         body: Bytes,
         expires: Option<Timestamp>,
     ) -> Result<(), StageError> {
-        if body.len() > DOCUMENT_BYTES_MAX {
-            return Err(StageError::DocumentTooLarge { bytes: body.len() });
-        }
+        check_document_bytes(body.len())?;
         let media_type_bytes = media_type.as_str().len();
         if media_type_bytes > MEDIA_TYPE_BYTES_MAX {
             return Err(StageError::MediaTypeTooLong { bytes: media_type_bytes });
@@ -151,30 +148,37 @@ impl Transaction {
         key: &Key,
         operation: Merge,
     ) -> Result<(), StageError> {
+        let path_bytes = operation.path().len();
+        if path_bytes > MERGE_PATH_BYTES_MAX {
+            return Err(StageError::MergePathTooLong { bytes: path_bytes });
+        }
         let current = self.peek(collection, key)?;
-        let merged = operation.resolve(current.as_deref()).map_err(|why| StageError::Merge {
-            operation: operation.name(),
-            collection: collection.to_string(),
-            key: key.to_string(),
-            why,
-        })?;
         let place = (collection.clone(), key.clone());
-        let staged = self.staged.get(&place).map(|&at| &mut self.writes[at].change);
-        let change = match staged {
-            // Own writes before it: the result is known.
-            Some(Change::Put { media_type, expires, .. }) => {
-                let (media_type, expires) = (media_type.clone(), *expires);
-                Change::Put { media_type, body: merged, expires }
+        let merged = match operation.resolve(current.as_deref()) {
+            Ok(merged) => merged,
+            Err(why) => {
+                // The refusal tells what is there, so it is a read like any other.
+                self.note(place)?;
+                let (collection, key) = (collection.to_string(), key.to_string());
+                let operation = operation.name();
+                return Err(StageError::Merge { operation, collection, key, why });
             }
-            Some(Change::Delete) => {
+        };
+        check_document_bytes(merged.len())?;
+        let Some(&at) = self.staged.get(&place) else {
+            return self.stage(collection, key, Change::Merge(vec![operation]));
+        };
+        let change = match &mut self.writes[at].change {
+            // Own writes before it: the result is known.
+            Change::Put { media_type, expires, .. } => {
+                Change::Put { media_type: media_type.clone(), body: merged, expires: *expires }
+            }
+            Change::Delete => {
                 Change::Put { media_type: MediaType::Json, body: merged, expires: None }
             }
-            Some(Change::Merge(operations)) => {
-                let mut operations = std::mem::take(operations);
-                operations.push(operation);
-                Change::Merge(operations)
+            Change::Merge(operations) => {
+                return add_merge(operations, operation, &mut self.bytes);
             }
-            None => Change::Merge(vec![operation]),
         };
         self.stage(collection, key, change)
     }
@@ -186,12 +190,13 @@ impl Transaction {
         change: Change,
     ) -> Result<(), StageError> {
         let place = (collection.clone(), key.clone());
-        let before = self.staged.get(&place).map(|&at| change_bytes(&self.writes[at].change));
-        let bytes = self.bytes - before.unwrap_or(0) + change_bytes(&change);
-        if bytes > TRANSACTION_BYTES_MAX - TRANSACTION_WRITES_MAX * WRITE_BYTES_MAX {
+        let staged = self.staged.get(&place).copied();
+        let before = staged.map_or(0, |at| write_bytes(&place, &self.writes[at].change));
+        let bytes = self.bytes - before + write_bytes(&place, &change);
+        if bytes > TRANSACTION_BYTES_MAX {
             return Err(StageError::TransactionTooLarge);
         }
-        if let Some(&at) = self.staged.get(&place) {
+        if let Some(at) = staged {
             self.writes[at].change = change;
             self.bytes = bytes;
             return Ok(());
@@ -275,18 +280,50 @@ impl Transaction {
     }
 }
 
-/// Most bytes that a write's names and lengths take in a record, on average over a transaction.
-const WRITE_BYTES_MAX: usize = 1024;
+/// At most the bytes that a write takes in a record beside its names, body and merge operations.
+const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
 
-const _: () = assert!(TRANSACTION_BYTES_MAX / 2 > TRANSACTION_WRITES_MAX * WRITE_BYTES_MAX);
-const _: () = assert!(DOCUMENT_BYTES_MAX < TRANSACTION_BYTES_MAX / 2);
+/// At most the bytes that a merge operation takes in a record beside its path.
+const MERGE_OVERHEAD_BYTES: usize = 16;
 
-fn change_bytes(change: &Change) -> usize {
-    match change {
+/// At most the bytes that a write takes in a record.
+fn write_bytes((collection, key): &Place, change: &Change) -> usize {
+    let content = match change {
         Change::Put { body, .. } => body.len(),
         Change::Delete => 0,
-        Change::Merge(operations) => {
-            operations.iter().map(|Merge::Add { path, .. }| path.len() + 16).sum()
-        }
+        Change::Merge(operations) => operations.iter().map(merge_bytes).sum(),
+    };
+    WRITE_OVERHEAD_BYTES + collection.as_str().len() + key.as_str().len() + content
+}
+
+fn merge_bytes(operation: &Merge) -> usize {
+    MERGE_OVERHEAD_BYTES + operation.path().len()
+}
+
+fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
+    if bytes > DOCUMENT_BYTES_MAX {
+        return Err(StageError::DocumentTooLarge { bytes });
     }
+    Ok(())
+}
+
+/// Adds `operation` to those staged on a document. A refusal leaves them as they are.
+fn add_merge(
+    operations: &mut Vec<Merge>,
+    operation: Merge,
+    bytes: &mut usize,
+) -> Result<(), StageError> {
+    if operations.last_mut().is_some_and(|last| last.absorb(&operation)) {
+        return Ok(());
+    }
+    if operations.len() >= MERGES_MAX {
+        return Err(StageError::TooManyMerges);
+    }
+    let after = *bytes + merge_bytes(&operation);
+    if after > TRANSACTION_BYTES_MAX {
+        return Err(StageError::TransactionTooLarge);
+    }
+    *bytes = after;
+    operations.push(operation);
+    Ok(())
 }

@@ -1,5 +1,5 @@
-//! Verify: reads everything a repository holds and checks what must be true of it. Changes
-//! nothing, apart from taking the lock.
+//! Verify: reads everything a repository holds and checks what must be true of it. It takes the
+//! lock and changes no data; the storage engine removes leftovers of its own when it is opened.
 
 use crate::apply::COLLECTIONS_ID;
 use crate::document::{CommitNumber, Document, MediaType};

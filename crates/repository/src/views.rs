@@ -2,7 +2,8 @@
 
 use crate::document::{CommitNumber, Timestamp};
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,19 +15,12 @@ pub(crate) struct EngineState {
     pub sequence: u64,
 }
 
-/// All open views, oldest first. Equal views share an entry.
 #[derive(Debug, Default)]
 struct Open {
-    /// Ordered by commit number and by engine state at once: both only grow.
-    entries: VecDeque<Entry>,
+    /// How many views there are of each kind. Ordered by commit number and by engine state at once:
+    /// both only grow.
+    counts: BTreeMap<(CommitNumber, EngineState), usize>,
     engine: EngineState,
-}
-
-#[derive(Debug)]
-struct Entry {
-    number: CommitNumber,
-    engine: EngineState,
-    count: usize,
 }
 
 /// The register of open views, and the newest commit that a new view sees.
@@ -34,12 +28,18 @@ struct Entry {
 pub(crate) struct Views {
     open: Mutex<Open>,
     visible: AtomicU64,
+    /// The time of a commit that is visible or about to be. No view is earlier, so that time never
+    /// runs backwards between a view and the commits that it sees, whatever the clock does.
+    time: AtomicU64,
 }
 
 impl Views {
-    pub(crate) fn new(visible: CommitNumber, engine: EngineState) -> Self {
-        let open = Open { entries: VecDeque::new(), engine };
-        Self { open: Mutex::new(open), visible: AtomicU64::new(visible.0) }
+    pub(crate) fn new(visible: CommitNumber, time: Timestamp, engine: EngineState) -> Self {
+        Self {
+            open: Mutex::new(Open { counts: BTreeMap::new(), engine }),
+            visible: AtomicU64::new(visible.0),
+            time: AtomicU64::new(time.0),
+        }
     }
 
     /// The newest commit that a new view sees.
@@ -47,43 +47,39 @@ impl Views {
         CommitNumber(self.visible.load(Ordering::Acquire))
     }
 
-    /// Shows everything up to `number` to new views. Only the sequencer calls this, in order,
-    /// after `apply`.
-    pub(crate) fn publish(&self, number: CommitNumber) {
+    /// Shows everything up to `number`, committed at `time`, to new views. Only the sequencer calls
+    /// this, in order, after `apply`.
+    pub(crate) fn publish(&self, number: CommitNumber, time: Timestamp) {
+        self.time.store(time.0, Ordering::Relaxed);
         self.visible.store(number.0, Ordering::Release);
     }
 
-    /// Opens a view on the newest visible commit.
-    pub(crate) fn open(self: &Arc<Self>, time: Timestamp) -> View {
+    /// Opens a view on the newest visible commit, at `now` or the time of that commit.
+    pub(crate) fn open(self: &Arc<Self>, now: Timestamp) -> View {
         let mut open = self.open.lock();
         // Read under the lock: whoever holds it afterwards knows of this view.
         let number = self.visible();
         let engine = open.engine;
-        match open.entries.back_mut() {
-            Some(last) if last.number == number && last.engine == engine => last.count += 1,
-            _ => open.entries.push_back(Entry { number, engine, count: 1 }),
-        }
+        *open.counts.entry((number, engine)).or_default() += 1;
         drop(open);
+        let time = now.max(Timestamp(self.time.load(Ordering::Relaxed)));
         View { number, time, engine, views: Arc::clone(self) }
     }
 
     fn close(&self, view: &View) {
         let mut open = self.open.lock();
-        let wanted = (view.number, view.engine);
-        let at = open.entries.partition_point(|e| (e.number, e.engine) < wanted);
-        let entry = &mut open.entries[at];
-        debug_assert_eq!((entry.number, entry.engine), wanted);
-        entry.count -= 1;
-        while open.entries.front().is_some_and(|e| e.count == 0) {
-            open.entries.pop_front();
+        if let Entry::Occupied(mut count) = open.counts.entry((view.number, view.engine)) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 
     /// Whether an open view sees the version written by `from` and not its successor `to`.
     pub(crate) fn any_between(&self, from: CommitNumber, to: CommitNumber) -> bool {
-        let open = self.open.lock();
-        let at = open.entries.partition_point(|e| e.number < from);
-        open.entries.range(at..).take_while(|e| e.number < to).any(|e| e.count > 0)
+        let start = |number| (number, EngineState::default());
+        self.open.lock().counts.range(start(from)..start(to)).next().is_some()
     }
 
     /// The engine state that new views read from.
@@ -94,7 +90,7 @@ impl Views {
     /// The oldest engine state that any open or new view reads from.
     pub(crate) fn oldest_engine(&self) -> EngineState {
         let open = self.open.lock();
-        open.entries.front().map_or(open.engine, |e| e.engine)
+        open.counts.first_key_value().map_or(open.engine, |((_, engine), _)| *engine)
     }
 
     /// Makes new views read from `engine`. Its commit must be visible already.
@@ -106,7 +102,7 @@ impl Views {
 
     /// How many views are open.
     pub(crate) fn count(&self) -> usize {
-        self.open.lock().entries.iter().map(|e| e.count).sum()
+        self.open.lock().counts.values().sum()
     }
 }
 
@@ -134,9 +130,10 @@ mod tests {
 
     #[test]
     fn versions_between_open_views_are_known() {
-        let views = Arc::new(Views::new(CommitNumber(5), EngineState::default()));
+        let views = Arc::new(Views::new(CommitNumber(5), Timestamp(0), EngineState::default()));
         let five = views.open(Timestamp(0));
-        views.publish(CommitNumber(8));
+        views.publish(CommitNumber(8), Timestamp(70));
+        assert_eq!(views.open(Timestamp(60)).time, Timestamp(70), "never before what it sees");
         let (eight, again) = (views.open(Timestamp(0)), views.open(Timestamp(0)));
         let between = |from, to| views.any_between(CommitNumber(from), CommitNumber(to));
         assert!(between(5, 6) && between(1, 6) && between(6, 9));
@@ -153,7 +150,7 @@ mod tests {
     #[test]
     fn the_oldest_engine_state_follows_the_open_views() {
         let state = |n| EngineState { commit: CommitNumber(n), sequence: n * 10 };
-        let views = Arc::new(Views::new(CommitNumber(9), state(1)));
+        let views = Arc::new(Views::new(CommitNumber(9), Timestamp(0), state(1)));
         let old = views.open(Timestamp(0));
         views.publish_engine(state(7));
         let new = views.open(Timestamp(0));

@@ -222,6 +222,53 @@ fn too_little_memory_is_refused() {
     assert!(matches!(error, OpenError::MemoryTooSmall { .. }));
 }
 
+/// Many small documents fill memory long before the log is long; room must be made all the same.
+#[test]
+fn memory_full_of_small_documents_empties_by_itself() {
+    let mut place = Place::new();
+    place.memory_bytes = 4 * repository::limits::MEMORY_BYTES_MIN;
+    let repository = place.open_only();
+    let fill = |repository: &Repository, first: u32, transactions: u32| {
+        for t in first..first + transactions {
+            for attempt in 0.. {
+                let mut transaction = repository.begin().unwrap();
+                (0..10_000).for_each(|i| put(&mut transaction, &format!("{t}-{i}"), "1"));
+                match transaction.commit() {
+                    Ok(Outcome::Committed(_)) => break,
+                    Err(CommitError::Overloaded(_)) if attempt < 10_000 => {
+                        std::thread::sleep(std::time::Duration::from_millis(5));
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    };
+    fill(&repository, 0, 20);
+    drop(repository);
+    // What is replayed does not fit into less memory.
+    place.memory_bytes = repository::limits::MEMORY_BYTES_MIN;
+    let repository = place.open_only();
+    fill(&repository, 20, 10);
+    assert!(repository.stats().checkpoint.0 > 0);
+    assert_eq!(read(&repository, "3-9999").as_deref(), Some("1"));
+}
+
+#[test]
+fn openings_do_not_collect_segments() {
+    let place = Place::new();
+    write(&place.open_only(), "a", "1");
+    for _ in 0..20 {
+        drop(place.open_only());
+    }
+    for i in 0..20 {
+        write(&place.open_only(), &format!("k{i}"), "1");
+    }
+    let segments = place.segments().len();
+    assert!(segments < 12, "{segments} segments are left");
+    let repository = place.open_only();
+    assert_eq!(read(&repository, "k19").as_deref(), Some("1"));
+}
+
 /// More data than memory: checkpoints, eviction and recycled segments, with a crash at the end.
 #[test]
 fn more_than_memory_is_kept_and_found_again() {

@@ -278,14 +278,91 @@ fn limits_are_reached_with_a_clear_error() {
     assert_eq!(large, "a document has at most 8388608 bytes; got 8388609");
     let long = MediaType::Other("x".repeat(MEDIA_TYPE_BYTES_MAX + 1).into());
     assert!(matches!(put("a", &long, 0), Err(StageError::MediaTypeTooLong { .. })));
-    for i in 0..2 {
+    for i in 0..3 {
         put(&format!("large{i}"), &png, DOCUMENT_BYTES_MAX).unwrap();
     }
     let too_much = put("large3", &png, DOCUMENT_BYTES_MAX);
     assert!(matches!(too_much, Err(StageError::TransactionTooLarge)), "{too_much:?}");
-    for i in 2..TRANSACTION_WRITES_MAX {
+    for i in 3..TRANSACTION_WRITES_MAX {
         put(&i.to_string(), &png, 1).unwrap();
     }
     assert!(matches!(put("one more", &png, 1), Err(StageError::TooManyWrites)));
     commit(&repository, transaction);
+}
+
+#[test]
+fn merge_limits_leave_what_was_staged() {
+    use repository::limits::{MERGE_PATH_BYTES_MAX, MERGES_MAX};
+    let place = Place::new();
+    let repository = place.open_only();
+    let mut transaction = repository.begin().unwrap();
+    let mut merge = |operation| transaction.merge(&notes(), &key("a"), operation);
+    let long = add(&format!("/{}", "x".repeat(MERGE_PATH_BYTES_MAX)), 1.0);
+    assert!(matches!(merge(long), Err(StageError::MergePathTooLong { .. })));
+    for _ in 0..100_000 {
+        merge(add("/whole", 1.0)).unwrap();
+    }
+    for _ in 1..MERGES_MAX {
+        merge(add("/half", 0.5)).unwrap();
+    }
+    assert!(matches!(merge(add("/half", 0.5)), Err(StageError::TooManyMerges)));
+    commit(&repository, transaction);
+    drop(repository);
+    let expected = format!(r#"{{"whole":100000,"half":{}}}"#, (MERGES_MAX - 1) as f64 / 2.0);
+    assert_eq!(read(&place.open_only(), "a"), Some(expected), "also after a replay");
+}
+
+#[test]
+fn a_merge_may_not_make_a_document_too_large() {
+    use repository::limits::DOCUMENT_BYTES_MAX;
+    let place = Place::new();
+    let repository = place.open_only();
+    let full = format!(r#"{{"x":"{}"}}"#, "x".repeat(DOCUMENT_BYTES_MAX - 8));
+    write(&repository, "a", &full);
+    let refused =
+        repository.run(|transaction| transaction.merge(&notes(), &key("a"), add("/n", 1.0)));
+    assert!(matches!(
+        refused.unwrap_err(),
+        RunError::Body { error: StageError::DocumentTooLarge { .. }, .. }
+    ));
+    let mut transaction = repository.begin().unwrap();
+    put(&mut transaction, "b", &full);
+    assert!(
+        transaction.merge(&notes(), &key("b"), add("/n", 1.0)).is_err(),
+        "on an own write, too"
+    );
+}
+
+/// The refusal of a merge tells the body what is there; so it is a read.
+#[test]
+fn a_refused_merge_is_a_read() {
+    let place = Place::new();
+    let repository = place.open_only();
+    write(&repository, "a", "\"text\"");
+    let mut teller = repository.begin().unwrap();
+    assert!(teller.merge(&notes(), &key("a"), add("", 1.0)).is_err());
+    put(&mut teller, "verdict", "\"no number\"");
+    write(&repository, "a", "1");
+    assert_eq!(conflict_with(teller.commit().unwrap()).0, ["a"]);
+}
+
+#[test]
+fn time_does_not_run_backwards_with_the_clock() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let start = place.now.load(Ordering::Relaxed);
+    let mut transaction = repository.begin().unwrap();
+    let body = bytes::Bytes::from(r#"{"a":{}}"#);
+    let expires = Some(Timestamp(start + 500));
+    transaction.put(&notes(), &key("a"), MediaType::Json, body, expires).unwrap();
+    commit(&repository, transaction);
+    place.now.store(start + 600, Ordering::Relaxed);
+    write(&repository, "b", "1");
+    place.now.store(start, Ordering::Relaxed);
+    assert_eq!(read(&repository, "a"), None, "what has expired stays so");
+    let ran = repository.run(|transaction| transaction.merge(&notes(), &key("a"), add("/n", 1.0)));
+    assert!(ran.is_ok(), "staging and applying agree on what is there");
+    drop(repository);
+    let repository = place.open_only();
+    assert_eq!(repository.begin().unwrap().time(), Timestamp(start + 600), "also after opening");
 }

@@ -65,7 +65,7 @@ pub fn assemble(arguments: &ServeArguments) -> Result<Assembly, AssembleError> {
     }
 }
 
-/// A reactor carries about 100,000 requests a second; gems and the tranlog's writer need cores, too.
+/// A reactor carries about 100,000 requests a second; the gems and the tranlog need cores, too.
 const CORES_PER_REACTOR: usize = 2;
 
 fn serve(

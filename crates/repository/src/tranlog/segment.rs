@@ -107,7 +107,11 @@ impl Segment {
     ) -> io::Result<Self> {
         let unfinished = folder.join("next.tmp");
         match spare {
-            Some(spare) => std::fs::rename(spare, &unfinished)?,
+            Some(spare) => {
+                std::fs::rename(spare, &unfinished)?;
+                // Its old name must be gone before its header says that it is another segment.
+                sync_folder(folder)?;
+            }
             None => fill(&unfinished, bytes)?,
         }
         let file = OpenOptions::new().write(true).open(&unfinished)?;

@@ -33,6 +33,8 @@ struct State {
     /// Whether the writer will soon need `ready`.
     wanted: bool,
     ready: Option<io::Result<Segment>>,
+    /// One could not be removed; it is tried again after the next checkpoint.
+    keeps_surplus: bool,
     closing: bool,
 }
 
@@ -76,21 +78,24 @@ impl Supply {
                 return;
             }
             let make = state.wanted && state.ready.is_none();
-            let surplus = state.unneeded().saturating_sub(SPARE_SEGMENTS_MAX);
+            let surplus = state.unneeded() > SPARE_SEGMENTS_MAX && !state.keeps_surplus;
             if make {
                 drop(state);
                 let made = self.make(SEGMENT_BYTES);
                 state = self.state.lock();
                 state.ready = Some(made);
                 self.changed.notify_all();
-            } else if surplus > 0 {
+            } else if surplus {
                 let Some(oldest) = state.used.pop_front() else { continue };
                 drop(state);
                 let path = segment::path(&self.folder, oldest.sequence);
-                if let Err(error) = std::fs::remove_file(&path) {
-                    log::error!("cannot remove the old segment {}: {error}", path.display());
-                }
+                let removed = std::fs::remove_file(&path);
                 state = self.state.lock();
+                if let Err(error) = removed {
+                    log::error!("cannot remove the old segment {}: {error}", path.display());
+                    state.used.push_front(oldest);
+                    state.keeps_surplus = true;
+                }
             } else {
                 self.changed.wait(&mut state);
             }
@@ -128,17 +133,28 @@ impl Supply {
         state.wanted = true;
         self.changed.notify_all();
         loop {
-            if let Some(ready) = state.ready.take() {
-                state.wanted = false;
-                return ready;
+            match state.ready.take() {
+                Some(Ok(segment)) => {
+                    state.wanted = false;
+                    return Ok(segment);
+                }
+                // It was made ahead of time; what was in its way may be gone now.
+                Some(Err(error)) => {
+                    log::warn!("the next segment could not be made, trying again: {error}");
+                    drop(state);
+                    return self.make(SEGMENT_BYTES);
+                }
+                None => self.changed.wait(&mut state),
             }
-            self.changed.wait(&mut state);
         }
     }
 
     /// Lets go of segments that hold nothing after `checkpoint`.
     pub(crate) fn checkpointed(&self, checkpoint: CommitNumber) {
-        self.state.lock().checkpoint = checkpoint;
+        let mut state = self.state.lock();
+        state.checkpoint = checkpoint;
+        state.keeps_surplus = false;
+        drop(state);
         self.changed.notify_all();
     }
 

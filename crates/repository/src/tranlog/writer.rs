@@ -8,6 +8,7 @@ use crate::tranlog::segment::{BLOCK_BYTES, Segment};
 use crate::tranlog::supply::{Supply, UsedSegment};
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -86,7 +87,7 @@ impl Tranlog {
         };
         let threads = vec![
             supply.start()?,
-            std::thread::Builder::new().name("tranlog".to_owned()).spawn(|| writer.run())?,
+            std::thread::Builder::new().name("tranlog".to_owned()).spawn(|| writer.start())?,
         ];
         Ok(Self { shared, supply, threads: Mutex::new(threads) })
     }
@@ -129,11 +130,13 @@ impl Tranlog {
 
     /// Blocks until `number` is durable.
     pub(crate) fn wait_durable(&self, number: CommitNumber) -> Result<(), Poisoned> {
-        if self.durable()? >= number {
+        let is_durable = || self.shared.durable.load(Ordering::Acquire) >= number.0;
+        if is_durable() {
             return Ok(());
         }
         let mut guard = self.shared.progress.lock();
-        while self.durable()? < number {
+        while !is_durable() {
+            self.durable()?;
             self.shared.progressed.wait(&mut guard);
         }
         Ok(())
@@ -182,6 +185,14 @@ struct Writer {
 }
 
 impl Writer {
+    /// Runs until the log closes. A panic poisons like a failed write: nobody waits for ever.
+    fn start(self) {
+        let shared = Arc::clone(&self.shared);
+        if catch_unwind(AssertUnwindSafe(|| self.run())).is_err() {
+            shared.poison(&io::Error::other("the tranlog's thread panicked"));
+        }
+    }
+
     fn run(mut self) {
         let mut records = Vec::new();
         loop {
@@ -191,7 +202,7 @@ impl Writer {
             while !rest.is_empty() {
                 let count = frame_length(rest);
                 if let Err(error) = self.write(number, &rest[..count]) {
-                    self.poison(&error);
+                    self.shared.poison(&error);
                     return;
                 }
                 number = CommitNumber(number.0 + count as u64);
@@ -265,16 +276,18 @@ impl Writer {
 
     fn advance(&self, durable: CommitNumber) {
         self.shared.durable.store(durable.0, Ordering::Release);
-        self.tell();
+        self.shared.tell();
     }
+}
 
+impl Shared {
     /// A failed write may have reached the disk or not: nothing after it can be trusted, so
     /// nobody who waits is ever told that it succeeded.
     fn poison(&self, error: &io::Error) {
-        let durable = CommitNumber(self.shared.durable.load(Ordering::Relaxed));
+        let durable = CommitNumber(self.durable.load(Ordering::Relaxed));
         let poisoned = Poisoned { durable, cause: error.to_string().into() };
         log::error!("{poisoned}");
-        if self.shared.poisoned.set(poisoned).is_err() {
+        if self.poisoned.set(poisoned).is_err() {
             log::error!("the tranlog was poisoned twice");
         }
         self.tell();
@@ -282,9 +295,9 @@ impl Writer {
 
     fn tell(&self) {
         // Taken so that nobody is between looking at the number and going to sleep.
-        drop(self.shared.progress.lock());
-        self.shared.progressed.notify_all();
-        for listener in self.shared.listeners.read().iter() {
+        drop(self.progress.lock());
+        self.progressed.notify_all();
+        for listener in self.listeners.read().iter() {
             listener();
         }
     }
