@@ -33,7 +33,11 @@ pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<O
             Err(error.into())
         }
         Err(RunError::Begin(error)) => Err(error.into()),
-        Err(RunError::Commit(error)) => Err(error.into()),
+        Err(RunError::Commit(error)) => {
+            // That it came to a commit reveals something of the view, which is at most this.
+            reactor.gate.durable(reactor.repository.stats().visible).await?;
+            Err(error.into())
+        }
     }
 }
 

@@ -6,6 +6,9 @@ pub(crate) mod body;
 mod conditions;
 pub(crate) mod connection;
 mod content;
+mod origin;
 mod path;
 mod reply;
 mod rest;
+
+pub(crate) use rest::Site;

@@ -12,6 +12,7 @@ pub(crate) enum Kind {
     BrokenBody,
     InvalidName,
     InvalidJson,
+    CrossSite,
     NotFound,
     MethodNotAllowed,
     BodyTimeout,
@@ -19,6 +20,7 @@ pub(crate) enum Kind {
     BodyTooLarge,
     UriTooLong,
     UnsupportedMediaType,
+    ForeignHost,
     Internal,
     HandlerFailed,
     CpuLimit,
@@ -44,6 +46,7 @@ impl Kind {
             Self::BrokenBody => ("broken-body", 400, "The request body did not arrive whole"),
             Self::InvalidName => ("invalid-name", 400, "The name cannot be one"),
             Self::InvalidJson => ("invalid-json", 400, "The body is not JSON"),
+            Self::CrossSite => ("cross-site", 403, "The request comes from another site"),
             Self::NotFound => ("not-found", 404, "There is nothing here"),
             Self::MethodNotAllowed => ("method-not-allowed", 405, "The method is not for this"),
             Self::BodyTimeout => ("body-timeout", 408, "The request body came too slowly"),
@@ -53,6 +56,7 @@ impl Kind {
             Self::UnsupportedMediaType => {
                 ("unsupported-media-type", 415, "The media type cannot be stored")
             }
+            Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
             Self::Internal => ("internal", 500, "The server failed"),
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
@@ -200,7 +204,9 @@ impl From<StageError> for Problem {
 mod tests {
     use super::*;
 
-    const ALL: [Kind; 18] = [
+    const ALL: [Kind; 20] = [
+        Kind::CrossSite,
+        Kind::ForeignHost,
         Kind::BadRequest,
         Kind::BrokenBody,
         Kind::InvalidName,

@@ -3,6 +3,7 @@
 //! and the workers. Which reactor gets a connection is decided in `listener`.
 
 use crate::gate::Gate;
+use crate::http::Site;
 use crate::http::body::Room;
 use crate::http::connection;
 use crate::keys::KeySource;
@@ -32,12 +33,19 @@ pub(crate) struct Reactor {
     pub timeouts: Timeouts,
     /// Whether a failed handler's message is shown to the client.
     pub development: bool,
+    /// Whether only this machine can reach the server.
+    pub is_local: bool,
 }
 
 /// The time by which a drain must be over, once there is one.
 pub(crate) type Drain = watch::Receiver<Option<Instant>>;
 
 impl Reactor {
+    /// What a request may be for.
+    pub(crate) fn site(&self) -> Site {
+        Site { has_app: self.pool.is_some(), is_local: self.is_local }
+    }
+
     /// Serves connections until the drain. Gives how many were cut off.
     pub(crate) async fn run(
         self: Rc<Self>,

@@ -208,6 +208,7 @@ struct Seed {
     arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     timeouts: Timeouts,
     development: bool,
+    is_local: bool,
 }
 
 impl Seed {
@@ -227,6 +228,7 @@ impl Seed {
             arrivals,
             timeouts: options.timeouts,
             development: options.development,
+            is_local: options.listen.ip().is_loopback(),
         })
     }
 
@@ -285,6 +287,7 @@ impl Seed {
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
             timeouts: self.timeouts,
             development: self.development,
+            is_local: self.is_local,
         };
         (reactor, self.arrivals)
     }

@@ -69,8 +69,11 @@ pub(crate) fn response(
             let what = format!("the application's status is 200 to 599; got {}", reply.status);
             Problem::internal(&what)
         })?;
-    // RFC 9110 §15.3.5, §15.4.5: these have no content.
-    let is_bodyless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    // RFC 9110 §15.3.5, §15.3.6, §15.4.5: these have no content.
+    let is_bodyless = matches!(
+        status,
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
+    );
     let body = if is_bodyless { Bytes::new() } else { reply.body };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() = status;
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn statuses_without_content_have_none() {
-        for status in [204, 304] {
+        for status in [204, 205, 304] {
             let response = response(reply(status, &[]), HeaderMap::new()).unwrap();
             assert_eq!(response.body().size_hint().exact(), Some(0), "{status}");
         }

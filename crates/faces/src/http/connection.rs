@@ -99,7 +99,7 @@ async fn answer(
     reactor: &Reactor,
 ) -> Result<Settled, Problem> {
     // Room for the body is kept until the request is done with.
-    let (call, _room) = match rest::route(parts, reactor.pool.is_some())? {
+    let (call, _room) = match rest::route(parts, reactor.site())? {
         Route::Options(allow) => return Ok(Settled::Options(allow)),
         Route::Operation(operation) => (Call::Native(operation), None),
         Route::Write(write) => {

@@ -1,7 +1,7 @@
 //! REST: parses a request into an `Operation`. After this nothing knows HTTP.
 
 use crate::http::path::{self, Resource};
-use crate::http::{conditions, content};
+use crate::http::{conditions, content, origin};
 use crate::limits;
 use crate::operation::{Content, Operation, Place};
 use crate::preconditions::Preconditions;
@@ -45,8 +45,17 @@ enum Target {
     Collection(CollectionName),
 }
 
+/// What there is to go to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site {
+    /// Whether there is an application.
+    pub has_app: bool,
+    /// Whether only this machine can reach the server.
+    pub is_local: bool,
+}
+
 /// Finds where a request goes.
-pub(crate) fn route(parts: &Parts, has_app: bool) -> Result<Route, Problem> {
+pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
     check_uri(parts)?;
     check_host(parts)?;
     if !is_known(&parts.method) {
@@ -54,11 +63,17 @@ pub(crate) fn route(parts: &Parts, has_app: bool) -> Result<Route, Problem> {
         return Err(Problem::new(Kind::NotImplemented, detail));
     }
     match path::locate(parts.uri.path())? {
-        Resource::Document(place) => document(&parts.method, place, &parts.headers),
-        Resource::Collection(name) => collection(&parts.method, name, &parts.headers),
+        Resource::Document(place) => {
+            origin::check(parts, site.is_local)?;
+            document(&parts.method, place, &parts.headers)
+        }
+        Resource::Collection(name) => {
+            origin::check(parts, site.is_local)?;
+            collection(&parts.method, name, &parts.headers)
+        }
         Resource::Health => health(&parts.method),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(SERVER_METHODS)),
-        Resource::App if has_app => Ok(Route::App),
+        Resource::App if site.has_app => Ok(Route::App),
         Resource::Server | Resource::App => Err(Problem::not_found()),
     }
 }
@@ -72,7 +87,7 @@ fn check_uri(parts: &Parts) -> Result<(), Problem> {
     Err(Problem::new(Kind::UriTooLong, format!("{detail}; got {bytes}")))
 }
 
-/// RFC 9112 §3.2: exactly one Host in HTTP/1.1. What it says is not looked at: there is one site.
+/// RFC 9112 §3.2: exactly one Host in HTTP/1.1. `origin` looks at what it says.
 fn check_host(parts: &Parts) -> Result<(), Problem> {
     let hosts = parts.headers.get_all(HOST).iter().take(2).count();
     if hosts == 1 || (hosts == 0 && parts.version == Version::HTTP_10) {
@@ -174,6 +189,8 @@ async fn canonical(body: Bytes, reactor: &Reactor) -> Result<Bytes, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BARE: Site = Site { has_app: false, is_local: false };
     use hyper::Request;
 
     fn routed(method: &str, uri: &str, fields: &[(&str, &str)]) -> Result<Route, Problem> {
@@ -181,7 +198,7 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        route(&request.body(()).unwrap().into_parts().0, false)
+        route(&request.body(()).unwrap().into_parts().0, BARE)
     }
 
     fn refused(method: &str, uri: &str, fields: &[(&str, &str)]) -> Problem {
@@ -253,7 +270,7 @@ mod tests {
         assert_eq!(refused("GET", "/healthz", &[("host", "h")]).kind, Kind::BadRequest);
         let bare = |version| {
             let request = Request::builder().version(version).uri("/healthz").body(()).unwrap();
-            route(&request.into_parts().0, false)
+            route(&request.into_parts().0, BARE)
         };
         assert!(bare(Version::HTTP_10).is_ok());
         assert!(bare(Version::HTTP_11).is_err());

@@ -216,3 +216,15 @@ fn reads_and_refusals_write_nothing() {
     assert_eq!(after.tranlog_bytes, before.tranlog_bytes);
     assert_eq!(after.visible, before.visible);
 }
+
+/// Without authentication a browser on this machine must not be the hands of a foreign page.
+#[test]
+fn a_foreign_page_neither_writes_nor_reads_by_another_name() {
+    let site = Site::start();
+    assert_eq!(site.ask(&put("/db/notes/a", "", "1")).status, 201);
+    let cross = put("/db/notes/a", "Sec-Fetch-Site: cross-site\r\n", "2");
+    assert_eq!(site.ask(&cross).problem(), "cross-site");
+    let rebound = get("/db/notes/a").replace("localhost", "evil.example");
+    assert_eq!(site.ask(&rebound).problem(), "foreign-host");
+    assert_eq!(site.ask(&get("/db/notes/a")).body, "1");
+}

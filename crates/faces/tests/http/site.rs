@@ -80,14 +80,14 @@ fn now() -> Timestamp {
 pub fn put(path: &str, fields: &str, json: &str) -> String {
     let length = json.len();
     format!(
-        "PUT {path} HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n{fields}\
+        "PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{fields}\
          Content-Length: {length}\r\n\r\n{json}"
     )
 }
 
 /// A request without a body; `fields` are whole lines.
 pub fn bare(method: &str, path: &str, fields: &str) -> String {
-    format!("{method} {path} HTTP/1.1\r\nHost: h\r\n{fields}\r\n")
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n")
 }
 
 pub fn get(path: &str) -> String {

@@ -58,7 +58,7 @@ impl Client {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> io::Result<Reply> {
-        let mut request = format!("{method} {path} HTTP/1.1\r\nhost: test\r\n");
+        let mut request = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -97,7 +97,7 @@ fn a_repository_opens_once() {
 
 /// The head of a request whose body is still to come, and the body.
 const HALF: (&str, &str) = (
-    "PUT /db/notes/late HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\n\
+    "PUT /db/notes/late HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
      content-length: 7\r\nexpect: 100-continue\r\n\r\n",
     "[1,2,3]",
 );
