@@ -6,13 +6,13 @@ use crate::errors::LoadError;
 use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
 use crate::modules::{MAIN, Modules, OWN, Sources};
 use crate::natives::{Slot, natives};
+use crate::rejections::Rejections;
 use crate::reply::Answer;
 use crate::route::{Found, Method, Pattern, Route, find};
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
 use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -29,15 +29,14 @@ pub(crate) enum Stop {
     HeapLimit(String),
 }
 
-/// A promise that was rejected without a handler, and what it was rejected with.
-type Rejection = (Persistent<Value<'static>>, Thrown);
+const UNHANDLED: &str = "a promise was rejected and nothing handled it";
 
 /// An engine. The order of the fields is the order in which they must be dropped.
 pub(crate) struct Engine {
     entry: Entry,
     routes: Vec<Route>,
     context: Context,
-    rejections: Rc<RefCell<Vec<Rejection>>>,
+    rejections: Rejections,
     budget: Rc<Budget>,
     heap_limit: usize,
     /// Where the functions that JavaScript calls find the request.
@@ -77,11 +76,41 @@ impl Engine {
         runtime.set_interrupt_handler(Some(Box::new(move || watched.is_spent())));
         let context = Context::full(&runtime).map_err(refused)?;
         let slot = Slot::default();
-        let loading = Loading { modules, budget: &budget };
+        let rejections = Rejections::track(&runtime);
+        let loading = Loading { modules, budget: budget.clone() };
         let (entry, routes) = context.with(|ctx| loading.load(&ctx, &slot))?;
-        let rejections = Rc::default();
-        track_rejections(&runtime, &rejections);
-        Ok(Self { entry, routes, context, rejections, budget, heap_limit, slot, runtime })
+        let engine = Self { entry, routes, context, rejections, budget, heap_limit, slot, runtime };
+        engine.settle(&loading)?;
+        Ok(engine)
+    }
+
+    /// Runs what loading left to do, so that no request pays for it. A promise that was rejected
+    /// meanwhile and that nothing handled is an error, as it is in a request.
+    fn settle(&self, loading: &Loading<'_>) -> Result<(), LoadError> {
+        let ran = self.run_jobs();
+        if self.budget.has_stopped() {
+            return Err(loading.too_slow());
+        }
+        if let Err(Stop::Threw(why) | Stop::HeapLimit(why)) = ran {
+            return Err(loading.refused(&why));
+        }
+        match self.rejections.take() {
+            None => Ok(()),
+            Some(thrown) => {
+                let why = format!("{UNHANDLED}: {}", thrown.message);
+                Err(match thrown.place {
+                    Some(place) => LoadError::Module { place, why },
+                    None => loading.refused(&why),
+                })
+            }
+        }
+    }
+
+    /// Whether no job waits to be run. After a run there may be some if it failed: running them
+    /// would go on with what has ended, and leaving them would give them to another request, so
+    /// such an engine is to be thrown away.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.runtime.is_job_pending()
     }
 
     /// The handler for a request.
@@ -97,13 +126,11 @@ impl Engine {
     /// Runs the handler of the route at `route` for the turn in the slot, to its end.
     pub(crate) fn run(&self, route: usize) -> Result<Answer, Stop> {
         let result = self.run_to_end(route);
-        let rejected = self.rejections.borrow_mut().drain(..).next_back();
+        let rejected = self.rejections.take();
         let (answer, refused) = result?;
         match rejected {
-            Some((_, thrown)) => Err(match self.stop(&thrown) {
-                Stop::Threw(why) => {
-                    Stop::Threw(format!("a promise was rejected and nothing handled it: {why}"))
-                }
+            Some(thrown) => Err(match self.stop(&thrown) {
+                Stop::Threw(why) => Stop::Threw(format!("{UNHANDLED}: {why}")),
                 limit => limit,
             }),
             None if refused => Err(Stop::Refused(answer)),
@@ -172,37 +199,6 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
-    fn drop(&mut self) {
-        // The engine's own tracker shares them, and would outlive the values they hold.
-        self.rejections.borrow_mut().clear();
-    }
-}
-
-/// Keeps the promises that are rejected and that nothing handles (so far).
-fn track_rejections(runtime: &Runtime, rejections: &Rc<RefCell<Vec<Rejection>>>) {
-    let rejections = rejections.clone();
-    runtime.set_host_promise_rejection_tracker(Some(Box::new(
-        move |ctx, promise, reason, is_handled| {
-            note_rejection(&rejections, (&ctx, promise, reason), is_handled);
-        },
-    )));
-}
-
-fn note_rejection<'js>(
-    rejections: &RefCell<Vec<Rejection>>,
-    (ctx, promise, reason): (&Ctx<'js>, Value<'js>, Value<'js>),
-    is_handled: bool,
-) {
-    let promise = Persistent::save(ctx, promise);
-    if is_handled {
-        rejections.borrow_mut().retain(|(rejected, _)| *rejected != promise);
-    } else {
-        let thrown = Thrown::of(ctx, &reason);
-        rejections.borrow_mut().push((promise, thrown));
-    }
-}
-
 /// What `finish` in `turn.js` returns.
 fn read_answer(parts: &Array<'_>) -> rquickjs::Result<(Answer, bool)> {
     let mut headers = Vec::new();
@@ -220,7 +216,7 @@ fn read_answer(parts: &Array<'_>) -> rquickjs::Result<(Answer, bool)> {
 /// The application being loaded.
 struct Loading<'a> {
     modules: &'a Modules,
-    budget: &'a Budget,
+    budget: Rc<Budget>,
 }
 
 impl Loading<'_> {
@@ -262,8 +258,7 @@ impl Loading<'_> {
     fn failed(&self, ctx: &Ctx<'_>, error: &rquickjs::Error) -> LoadError {
         let thrown = Thrown::catch(ctx, error);
         if self.budget.has_stopped() {
-            let limit = self.budget.limit_ms();
-            return self.refused(&format!("it did not load within {limit} ms of CPU time"));
+            return self.too_slow();
         }
         if matches!(error, rquickjs::Error::WouldBlock) {
             return self.refused("it awaits a promise that never settles");
@@ -273,6 +268,11 @@ impl Loading<'_> {
             (None, Some(import)) => import,
             (None, None) => self.refused(&thrown.message),
         }
+    }
+
+    fn too_slow(&self) -> LoadError {
+        let limit = self.budget.limit_ms();
+        self.refused(&format!("it did not load within {limit} ms of CPU time"))
     }
 
     fn refused(&self, why: &str) -> LoadError {

@@ -27,7 +27,8 @@ pub enum LoadError {
         /// What was expected and what was found.
         why: String,
     },
-    /// A module does not parse, cannot be found, or threw while it was loading.
+    /// A module does not parse, cannot be found, or threw while it was loading; or while it was
+    /// loading a promise was rejected and nothing handled it.
     #[error("{place}: {why}")]
     Module {
         /// `file:line:column`, or the file alone.
@@ -59,7 +60,8 @@ impl fmt::Display for Fault {
 /// Why a request has no reply of the application's making. Nothing was committed.
 #[derive(Clone, Debug, Error)]
 pub enum Failure {
-    /// The handler threw, or its result cannot be a reply: 500.
+    /// The handler threw, or its result cannot be a reply, or by a mistake of Sarsen's it could not
+    /// be served: 500.
     #[error("{0}")]
     Handler(Fault),
     /// The request used more CPU time than its limit, re-runs included: 500.
@@ -68,7 +70,12 @@ pub enum Failure {
     /// The worker's heap reached its limit: 500.
     #[error("{0}")]
     HeapLimit(Fault),
-    /// The repository refused, being poisoned, overloaded or unreadable: 503.
+    /// The disk is behind, so the repository took no more commits: 503, and worth another try
+    /// shortly, as when the queue is full.
+    #[error("{0}")]
+    Busy(Fault),
+    /// The repository refused, being poisoned, closed or unreadable: 503, until somebody acts. That
+    /// it could not be read is in the log already.
     #[error("{0}")]
     Unavailable(Fault),
 }
@@ -80,6 +87,7 @@ impl Failure {
             Self::Handler(fault)
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
+            | Self::Busy(fault)
             | Self::Unavailable(fault) => fault.wait_for,
         }
     }

@@ -15,6 +15,7 @@ mod natives;
 mod pool;
 mod queue;
 mod random;
+mod rejections;
 mod reply;
 mod route;
 mod session;

@@ -18,7 +18,8 @@ pub const MODULES_MAX: usize = 500;
 /// Most routes of one application. More: `LoadError::Module`.
 pub const ROUTES_MAX: usize = 1_000;
 
-/// CPU time in which an application must load. More: `LoadError::Module`.
+/// CPU time in which an application must load, with all that its promises queue. More:
+/// `LoadError::Module`.
 pub const LOAD_CPU: Duration = Duration::from_secs(5);
 
 /// Heap in which `App::load` checks an application that does not set its own limit, in bytes.

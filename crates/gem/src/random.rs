@@ -66,9 +66,10 @@ impl Random {
     }
 }
 
-/// Crockford's base 32 in lower case, highest digit first: it sorts as the number does.
+/// Crockford's base 32, highest digit first: it sorts as the number does. In upper case, as the
+/// keys that faces make: keys of both sort together by time.
 fn base32(mut number: u128) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let mut text = [0; 26];
     for place in text.iter_mut().rev() {
         *place = DIGITS[(number & 31) as usize];
@@ -115,6 +116,13 @@ mod tests {
         assert_eq!(keys, sorted);
         assert!(keys.iter().all(|key| key.len() == 26));
         assert_eq!(base32(0), "0".repeat(26));
+    }
+
+    #[test]
+    fn a_key_is_a_ulid() {
+        // The time of the ULID specification's example; faces encode it to the same digits.
+        let mut random = Random::new(Seed { keys: 0, ..SEED });
+        assert_eq!(random.key(1_469_918_176_385), "01ARYZ6S410000000000000000");
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) enum ReplyError {
     Fields(usize),
     #[error("a reply's body has at most {REPLY_BYTES_MAX} bytes; got {0}")]
     Bytes(usize),
+    #[error("a reply's status is from 200 to 599; got {0}")]
+    Status(u16),
     #[error("a reply with status {0} has no body")]
     Body(u16),
 }
@@ -40,7 +42,11 @@ impl Answer {
         if self.body.len() > REPLY_BYTES_MAX {
             return Err(ReplyError::Bytes(self.body.len()));
         }
-        if matches!(self.status, 204 | 304) && !self.body.is_empty() {
+        if !(200..=599).contains(&self.status) {
+            return Err(ReplyError::Status(self.status));
+        }
+        // RFC 9110 §15.3.5, §15.3.6 and §15.4.5.
+        if matches!(self.status, 204 | 205 | 304) && !self.body.is_empty() {
             return Err(ReplyError::Body(self.status));
         }
         Ok(self)
@@ -125,7 +131,12 @@ mod tests {
     fn answers() {
         assert!(answer(200, REPLY_FIELDS_MAX, REPLY_BYTES_MAX).is_ok());
         assert!(answer(204, 0, 0).is_ok());
-        assert_eq!(answer(304, 0, 1), Err(ReplyError::Body(304)));
+        for status in [204, 205, 304] {
+            assert_eq!(answer(status, 0, 1), Err(ReplyError::Body(status)));
+        }
+        for status in [0, 100, 199, 600] {
+            assert_eq!(answer(status, 0, 0), Err(ReplyError::Status(status)));
+        }
         let many = REPLY_FIELDS_MAX + 1;
         assert_eq!(answer(200, many, 0), Err(ReplyError::Fields(many)));
         let large = REPLY_BYTES_MAX + 1;

@@ -29,7 +29,9 @@ fn base64url(bits: u128) -> String {
 }
 
 /// The session id that a request brings, if it looks like one of ours. It is only ever looked up:
-/// an id that names no session is never given one, so a planted cookie gains nothing.
+/// an id that names no session is never adopted, so nobody can make an id up and plant it. But the
+/// id of a session that lives can be planted, and it stays the same when its visitor logs in:
+/// there is no operation yet that renews it.
 pub(crate) fn id_of(request: &Request) -> Option<Key> {
     let cookies = request.header("cookie").flat_map(|field| field.split(';'));
     let id = cookies.filter_map(value).find(|value| is_id(value))?;

@@ -50,14 +50,17 @@ impl Thrown {
         let stack = property(error, "stack").unwrap_or_default();
         let out_of_memory = name == "InternalError" && message == "out of memory";
         let text = if message.is_empty() { name } else { format!("{name}: {message}") };
-        Self { place: place(&stack), out_of_memory, ..Self::text(&text) }
+        // An application may set the stack to anything.
+        let place = place(&stack).map(|place| one_line(&place));
+        Self { place, out_of_memory, ..Self::text(&text) }
     }
 
     fn out_of_memory(message: &str) -> Self {
         Self { out_of_memory: true, ..Self::text(message) }
     }
 
-    fn text(message: &str) -> Self {
+    /// One without a place.
+    pub(crate) fn text(message: &str) -> Self {
         Self { place: None, message: one_line(message), out_of_memory: false }
     }
 }

@@ -34,6 +34,11 @@ pub(crate) enum TurnError {
     NotJson { collection: String, key: String, media_type: String },
     #[error("db.{collection} \"{key}\": expected at most {JSON_DEPTH_MAX} levels of nesting")]
     TooDeep { collection: String, key: String },
+    // Of a session, no message has the key: whoever knows the id has the session.
+    #[error("session: expected a JSON document, found {0}")]
+    SessionNotJson(String),
+    #[error("session: expected at most {JSON_DEPTH_MAX} levels of nesting")]
+    SessionTooDeep,
     #[error("the body is not UTF-8")]
     BodyNotUtf8,
     #[error("expected a form (application/x-www-form-urlencoded), got {0}")]
@@ -42,6 +47,16 @@ pub(crate) enum TurnError {
     Form(#[from] DecodeError),
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
+}
+
+impl TurnError {
+    fn without_session_id(self) -> Self {
+        match self {
+            Self::NotJson { media_type, .. } => Self::SessionNotJson(media_type),
+            Self::TooDeep { .. } => Self::SessionTooDeep,
+            other => other,
+        }
+    }
 }
 
 /// The session of one run.
@@ -234,7 +249,7 @@ impl Turn {
         let Some(id) = session::id_of(&self.request) else { return Ok(None) };
         let collection = sessions();
         let read = self.transaction()?.get(&collection, &id);
-        let text = self.text(&collection, &id, read)?;
+        let text = self.text(&collection, &id, read).map_err(TurnError::without_session_id)?;
         if text.is_some() {
             self.session = Session::Known(id);
         }
@@ -254,7 +269,7 @@ impl Turn {
         };
         let idle_ms = u64::try_from(self.session_idle.as_millis()).unwrap_or(u64::MAX);
         let expires = Timestamp(self.time()?.0.saturating_add(idle_ms));
-        self.stage(&sessions(), &key, text, Some(expires))
+        self.stage(&sessions(), &key, text, Some(expires)).map_err(TurnError::without_session_id)
     }
 
     fn new_session_id(&mut self) -> Result<String, TurnError> {

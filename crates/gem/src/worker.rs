@@ -8,7 +8,7 @@ use crate::reply::Answer;
 use crate::route::{Found, Params};
 use crate::thrown::one_line;
 use crate::turn::Turn;
-use repository::{CommitNumber, Repository, RunError, Transaction};
+use repository::{CommitError, CommitNumber, Repository, RunError, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -75,7 +75,8 @@ impl Worker {
             Ok(Found::Nothing) => Ok(Answer::page(404, "Not Found").reply(NOTHING)),
             Err(error) => Ok(Answer::page(400, &format!("Bad Request: {error}")).reply(NOTHING)),
         };
-        self.engine = Some(engine);
+        // Jobs that a failed run left behind must not run for another request.
+        self.engine = engine.is_idle().then_some(engine);
         result
     }
 
@@ -108,7 +109,10 @@ impl Worker {
             }
             Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
             Err(RunError::Begin(error)) => Err(unavailable(error.to_string())),
-            Err(RunError::Commit(error)) => Err(unavailable(error.to_string())),
+            // That it came to a commit reveals something of the view, which is at most this.
+            Err(RunError::Commit(error)) => {
+                Err(uncommitted(&error, self.shared.repository.stats().visible))
+            }
         }
     }
 
@@ -136,7 +140,20 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
         RunStop::Handler(Stop::Threw(message)) => Err(Failure::Handler(fault(message))),
         RunStop::Handler(Stop::CpuLimit(message)) => Err(Failure::CpuLimit(fault(message))),
         RunStop::Handler(Stop::HeapLimit(message)) => Err(Failure::HeapLimit(fault(message))),
-        RunStop::Repository(message) => Err(unavailable(message)),
+        RunStop::Repository(message) => {
+            // Here, not where it was noted: a request may run several times.
+            log::error!("{message}");
+            Err(unavailable(message))
+        }
+    }
+}
+
+fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
+    let fault = Fault { message: error.to_string(), wait_for };
+    match error {
+        CommitError::Overloaded(_) => Failure::Busy(fault),
+        CommitError::NoProgress => Failure::Handler(fault),
+        CommitError::Poisoned(_) | CommitError::Closed => Failure::Unavailable(fault),
     }
 }
 
@@ -149,4 +166,19 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     one_line(text.unwrap_or("without a message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_refused_commit_is_to_the_client() {
+        let busy = uncommitted(&CommitError::Overloaded("the tranlog"), CommitNumber(7));
+        assert!(matches!(&busy, Failure::Busy(fault) if fault.message.contains("try again")));
+        assert_eq!(busy.wait_for(), CommitNumber(7));
+        let mistake = uncommitted(&CommitError::NoProgress, NOTHING);
+        assert!(matches!(mistake, Failure::Handler(fault) if fault.message.contains("report")));
+        assert!(matches!(uncommitted(&CommitError::Closed, NOTHING), Failure::Unavailable(_)));
+    }
 }

@@ -228,3 +228,65 @@ fn a_heap_too_small_for_the_application_is_refused_at_the_start() {
     let pool = Pool::start(load(folder.path()).unwrap(), site.repository.clone(), options);
     assert!(pool.is_err());
 }
+
+#[test]
+fn a_body_that_fills_the_heap_is_not_the_clients_mistake() {
+    let site = limited(r#"app.post("/", ({ request }) => [request.json().length]);"#);
+    let mut large = request("POST", "/");
+    large.body = format!("[{}{{}}]", "{},".repeat((8 << 20) / 3 - 2)).into();
+    let outcome = site.send(large);
+    assert!(matches!(outcome, Err(Failure::HeapLimit(_))), "{outcome:?}");
+    let mut deep = request("POST", "/");
+    deep.body = "[".repeat(1 << 20).into();
+    let outcome = site.send(deep);
+    assert!(matches!(outcome, Err(Failure::Handler(_))), "{outcome:?}");
+    assert_eq!(site.text("/normal"), "fine");
+}
+
+#[test]
+fn what_is_kept_of_errors_is_bounded() {
+    let site = limited(
+        r#"app.get("/stack", () => {
+             const e = new Error("m");
+             const stack = `    at ${"x".repeat(1 << 20)}:1:2`;
+             Object.defineProperty(e, "stack", { value: stack });
+             throw e;
+           });
+           app.get("/many", () => {
+             for (let i = 0; i < 20000; i++) Promise.reject(new Error(`${i}`.padEnd(2000)));
+           });
+           app.get("/rest", () => {
+             const first = Promise.reject(1);
+             Promise.reject(2);
+             first.catch(() => {});
+           });
+           app.get("/handled", async () => {
+             const all = [1, 2, 3].map(async (n) => { throw n; });
+             for (const one of all) { try { await one; } catch {} }
+             return "handled";
+           });"#,
+    );
+    let message = site.failure("/stack");
+    assert!(message.len() < 5_000 && message.ends_with("Error: m"), "{}", message.len());
+    // 20,000 descriptions would be 40 MB; the promises themselves are garbage at once.
+    let message = site.failure("/many");
+    assert!(message.contains("nothing handled it") && message.contains("Error: 0 "), "{message}");
+    assert!(site.failure("/rest").contains("not known any more"));
+    assert_eq!(site.text("/handled"), "handled");
+}
+
+#[test]
+fn jobs_of_a_failed_run_do_not_run_for_the_next_request() {
+    let site = site(
+        r#"let seen = "nothing";
+           app.get("/fail", () => ({
+             toJSON() {
+               Promise.resolve().then(() => { seen = "a job of another request"; });
+               throw new Error("no");
+             },
+           }));
+           app.get("/look", async () => { await 0; return seen; });"#,
+    );
+    assert!(site.failure("/fail").ends_with("Error: no"));
+    assert_eq!(site.text("/look"), "nothing");
+}

@@ -167,3 +167,31 @@ fn the_example_counts_for_each_visitor_and_for_all() {
     assert!(support::text(&site.get("/")).contains(">0</output>"), "another visitor");
     assert_eq!(site.repository.stats().commits, 8);
 }
+
+#[test]
+fn what_loading_leaves_to_do_is_done_before_the_first_request() {
+    let app = |text: &str| {
+        format!("{HEAD}let n = 0;\n{text}\napp.get(\"/\", () => [n]);\nexport default app;\n")
+    };
+    let left = app("(async () => { for (let i = 0; i < 9; i++) { await 0; n++; } })();");
+    let site = start(folder(&[("app.js", &left)]), Setup::default());
+    assert_eq!(site.text("/"), "[9]");
+    let unhandled = "Error: late";
+    for text in [
+        "(async () => { await 0; throw new Error(\"late\"); })();",
+        "Promise.reject(new Error(\"late\"));",
+    ] {
+        let message = main_error(&app(text));
+        assert!(message.starts_with("app.js:4:"), "{message}");
+        assert!(
+            message.contains("nothing handled it") && message.ends_with(unhandled),
+            "{message}"
+        );
+    }
+    let message = main_error(&app("Promise.reject(3);"));
+    assert_eq!(message, "app.js: a promise was rejected and nothing handled it: 3 was thrown");
+    let endless = app("const again = () => { Promise.resolve().then(again); };\nagain();");
+    assert_eq!(main_error(&endless), "app.js: it did not load within 5000 ms of CPU time");
+    let handled = app("const p = Promise.reject(1);\np.catch(() => { n = 1; });");
+    assert_eq!(start(folder(&[("app.js", &handled)]), Setup::default()).text("/"), "[1]");
+}

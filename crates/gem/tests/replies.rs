@@ -261,3 +261,40 @@ fn failures_carry_what_a_reply_about_them_waits_for() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn a_query_with_too_many_fields_is_400() {
+    let site = site(r#"app.get("/", ({ query }) => query.a);"#);
+    assert_eq!(site.text(&format!("/?{}a=1", "b&".repeat(999))), "1");
+    let reply = site.get(&format!("/?{}a=1", "b&".repeat(1_000)));
+    assert_eq!((reply.status, text(&reply).as_str()), (400, "a form has at most 1000 fields\n"));
+}
+
+#[test]
+fn a_reply_stays_as_it_was_checked() {
+    let site = site(
+        r#"const made = () => reply({ headers: { a: "b" } });
+           app.get("/status", () => { const r = made(); r.status = 99; return r; });
+           app.get("/fields", () => { const r = made(); r.fields.push("x", "\n"); return r; });
+           app.get("/define", () => Object.defineProperty(made(), "type", { value: "\n" }));
+           app.get("/forged", () => {
+             return Object.assign(Object.create(Object.getPrototypeOf(made())), { status: 99 });
+           });
+           app.get("/constructor", () => {
+             return new (made().constructor)(99, "\n", "", ["x", "\n"]);
+           });
+           app.get("/types", () => reply({ type: "text/x", headers: { "Content-Type": "a/b" } }));
+           app.get("/reset", () => reply({ status: 205, body: "x" }));"#,
+    );
+    for path in ["/status", "/fields", "/define"] {
+        assert!(site.failure(path).contains("TypeError"), "{}", site.failure(path));
+    }
+    for path in ["/forged", "/constructor"] {
+        let reply = site.get(path);
+        assert_eq!(header(&reply, "content-type"), Some("application/json"), "{path}");
+        assert_eq!((reply.status, header(&reply, "x")), (200, None), "{path}");
+    }
+    let message = site.failure("/types");
+    assert!(message.contains("`type` or the header content-type, got both"), "{message}");
+    assert!(site.failure("/reset").contains("205"));
+}

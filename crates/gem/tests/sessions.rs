@@ -4,6 +4,7 @@
 mod support;
 
 use gem::{Reply, Request};
+use repository::MediaType;
 use support::{START_MS, Setup, Site, header, request, site, site_with, text};
 
 const APP: &str = r#"
@@ -121,4 +122,29 @@ fn the_cookie_is_secure_if_the_request_came_by_https() {
     request.headers.push(("x-forwarded-proto".to_owned(), "https".to_owned()));
     let reply = site.send(request).unwrap();
     assert!(header(&reply, "set-cookie").unwrap().ends_with("; Secure"));
+}
+
+#[test]
+fn no_message_holds_the_id_of_a_session() {
+    let site = site(
+        r#"app.get("/deep", ({ session }) => {
+             session.x = JSON.parse("[".repeat(200) + "]".repeat(200));
+           });
+           app.get("/count", ({ session }) => [session.count = 1]);
+           app.get("/read", ({ session }) => [session.count]);"#,
+    );
+    let deep = "session: expected at most 128 levels of nesting";
+    let cookie = cookie(&site.get("/count")).unwrap();
+    let failure = |path| {
+        let mut request = request("GET", path);
+        request.headers.push(("cookie".to_owned(), cookie.clone()));
+        site.send(request).unwrap_err().to_string()
+    };
+    for message in [site.failure("/deep"), failure("/deep")] {
+        assert!(message.ends_with(deep) && !message.contains("_sessions"), "{message}");
+        assert!(!message.contains(key(&cookie)), "{message}");
+    }
+    site.store_as(("_sessions", key(&cookie)), MediaType::Other("text/x".into()), "", None);
+    let message = failure("/read");
+    assert!(message.ends_with("session: expected a JSON document, found text/x"), "{message}");
 }

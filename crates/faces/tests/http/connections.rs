@@ -128,7 +128,8 @@ fn a_client_that_vanishes_in_its_body_changes_nothing() {
     // A client that waits in the middle of its body is in nobody's way.
     let mut waiting = site.connect();
     waiting.send(
-        "PUT /db/notes/b HTTP/1.1\r\nHost: localhost\r\nContent-Type: a/b\r\nContent-Length: 4\r\n\r\nbo",
+        "PUT /db/notes/b HTTP/1.1\r\nHost: localhost\r\n\
+         Content-Type: a/b\r\nContent-Length: 4\r\n\r\nbo",
     );
     site.put("/db/notes/a", "1");
     waiting.send("dy");

@@ -25,8 +25,8 @@ const TABLE: &[(&str, &[u8], Expected)] = &[
     ("a method with a colon", b"G:T / HTTP/1.1\r\nHost: localhost\r\n\r\n", Status(400)),
     ("a field without a colon", b"GET /healthz HTTP/1.1\r\nHost h\r\n\r\n", Status(400)),
     ("a space before the colon", b"GET /healthz HTTP/1.1\r\nHost : h\r\n\r\n", Status(400)),
-    ("a folded field", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: b\r\n c\r\n\r\n", Status(400)),
-    ("a NUL in a field", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nA: \x00\r\n\r\n", Status(400)),
+    ("a folded field", b"GET /healthz HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n", Status(400)),
+    ("a NUL in a field", b"GET /healthz HTTP/1.1\r\nHost: h\r\nA: \x00\r\n\r\n", Status(400)),
     ("no Host", b"GET /healthz HTTP/1.1\r\n\r\n", Status(400)),
     ("two Hosts", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: i\r\n\r\n", Status(400)),
     ("a Host of nonsense", b"GET /healthz HTTP/1.1\r\nHost: a b@:/\r\n\r\n", Status(200)),
@@ -42,7 +42,8 @@ const TABLE: &[(&str, &[u8], Expected)] = &[
     ),
     (
         "two lengths",
-        b"PUT /db/notes/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",
+        b"PUT /db/notes/a HTTP/1.1\r\nHost: localhost\r\n\
+          Content-Length: 1\r\nContent-Length: 2\r\n\r\n1",
         Status(400),
     ),
     (
@@ -116,7 +117,7 @@ fn a_length_beside_chunks_does_not_smuggle_a_request() {
     // Read by its length the body would be "0\r\n\r\nGET ...", read by its chunks it is empty.
     client.send(
         "PUT /db/notes/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: a/b\r\nContent-Length: 40\r\n\
-         Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+         Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: h\r\n\r\n",
     );
     let reply = client.reply(false);
     assert!(matches!(reply.status, 201 | 400), "{reply:?}");

@@ -1,6 +1,8 @@
 // Which request is being served. Everything a handler is given remembers the number of its
-// request and refuses to work under another: nothing of one request leaks into the next. A number,
-// not an object: references in a circle would leave each request's garbage to the collector.
+// request and refuses to work under another. That holds for what Sarsen gives: the application's
+// module variables and the globals are shared by the requests of one worker, and nothing undoes
+// what a request did to them, be it refused, failed or run again. A number, not an object:
+// references in a circle would leave each request's garbage to the collector.
 let current = 0;
 let last = 0;
 

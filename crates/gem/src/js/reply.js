@@ -6,16 +6,30 @@ const HTML = "text/html; charset=utf-8";
 const TEXT = "text/plain; charset=utf-8";
 const JSON_TYPE = "application/json";
 const { stringify } = JSON;
+const { freeze } = Object;
 
 // The client's fault: unless the handler catches it, the reply is 400 and nothing is committed.
 export class BadRequest extends Error {}
 
+// Whether `reply` below made a value.
+let isReply;
+
+// What was checked stays as it was checked: a Reply is frozen, and nothing else passes for one.
 class Reply {
+  #made;
+
+  static {
+    isReply = (value) => typeof value === "object" && value !== null && #made in value;
+    // Through it a handler could make one that was not checked.
+    delete this.prototype.constructor;
+  }
+
   constructor(status, type, body, fields) {
     this.status = status;
     this.type = type;
     this.body = body;
-    this.fields = fields;
+    this.fields = freeze(fields);
+    freeze(this);
   }
 }
 
@@ -28,8 +42,13 @@ export function reply({ status = 200, headers = {}, body, type } = {}) {
     const values = Array.isArray(headers[name]) ? headers[name] : [headers[name]];
     for (const value of values) field(fields, name, String(value));
   }
-  if (type !== undefined) native.checkField("content-type", String(type));
-  return new Reply(status, type === undefined ? undefined : String(type), body, fields);
+  if (type === undefined) return new Reply(status, undefined, body, fields);
+  if (fields.includes("content-type")) {
+    throw new TypeError("reply: expected `type` or the header content-type, got both");
+  }
+  const mediaType = String(type);
+  native.checkField("content-type", mediaType);
+  return new Reply(status, mediaType, body, fields);
 }
 
 function field(fields, name, value) {
@@ -65,7 +84,7 @@ export function answer(result) {
   // Most results are pages.
   if (result instanceof Html) return [200, HTML, result.text.toWellFormed(), undefined, false];
   if (result === undefined || result === null) return [204, undefined, "", undefined, false];
-  if (result instanceof Reply) return answerReply(result);
+  if (isReply(result)) return answerReply(result);
   const [type, body] = represent(result);
   return [200, type, body, undefined, false];
 }

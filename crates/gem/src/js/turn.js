@@ -6,6 +6,8 @@ import { native } from "sarsen:native";
 import { encode, parse } from "sarsen:persist";
 import { BadRequest, answer } from "sarsen:reply";
 
+const { getPrototypeOf } = Object;
+
 // Names and values from the wire; the last of equal names wins.
 function record(flat) {
   const fields = { __proto__: null };
@@ -59,14 +61,25 @@ class Request {
   }
 }
 
-// Runs what can only fail through the client's fault.
+// Runs what decodes what the client sent: what does not decode is the client's fault.
 function client(read) {
   try {
     return read();
   } catch (error) {
-    throw new BadRequest(error.message);
+    throw isMalformed(error) ? new BadRequest(error.message) : error;
   }
 }
+
+// JSON.parse throws a SyntaxError, the natives a plain Error. The rest is the engine's: without
+// heap an InternalError or null, without stack a RangeError.
+function isMalformed(error) {
+  if (error === null) return false;
+  const prototype = getPrototypeOf(error);
+  return prototype === SYNTAX_ERROR || prototype === ERROR;
+}
+
+const SYNTAX_ERROR = SyntaxError.prototype;
+const ERROR = Error.prototype;
 
 // What is known of the turn being served: the number of its request, what its handler has asked
 // for so far, and how it ended (`settled`, with `result`, or with `error` if it `failed`).
@@ -106,7 +119,7 @@ class Turn {
 
   get query() {
     check(this.#life);
-    current.query ??= record(native.query());
+    current.query ??= record(client(native.query));
     return current.query;
   }
 
