@@ -4,6 +4,7 @@
 #   make demo ONCE=1   the same, then stop; fails if there was an error
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
+#   make soak          the kill -9 test again and again, each time with another seed
 #   make build         the release binary
 
 # Where rustup puts cargo; a shell that is no login shell may not look there.
@@ -13,7 +14,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ROUNDS ?= 5
 LOAD_SECONDS ?= 10
 
-.PHONY: setup build demo test bench
+# Runs of `make soak`; each kills the server 50 times.
+SOAK_RUNS ?= 20
+
+.PHONY: setup build demo test soak bench
 .NOTPARALLEL:
 
 setup:
@@ -30,6 +34,11 @@ test: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy
 	cargo test --locked --workspace
+
+soak: setup
+	for run in $$(seq $(SOAK_RUNS)); do \
+	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
+	done
 
 bench: build
 	@scripts/setup.sh nginx wrk
