@@ -1,13 +1,12 @@
 //! Runs native operations: each is one transaction on the repository, and its outcome is given only
 //! when all that it reveals is durable.
 
-use crate::keys::KeyRandomness;
 use crate::operation::{Content, Operation, Outcome, Place};
 use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use repository::{
-    Attempt, BeginError, CollectionName, CommitNumber, Key, NameError, Ran, ReadError, RunError,
+    Attempt, BeginError, CollectionName, CommitNumber, KeyRandomness, Ran, ReadError, RunError,
     StageError, Transaction,
 };
 use std::sync::Arc;
@@ -62,7 +61,6 @@ enum Staged {
 enum Refusal {
     NotFound,
     PreconditionFailed,
-    Name(NameError),
     Read(ReadError),
     Stage(StageError),
 }
@@ -128,7 +126,7 @@ fn create(
     mut randomness: KeyRandomness,
 ) -> Result<Staged, Refusal> {
     let place = loop {
-        let key = Key::new(&randomness.key_at(tx.time())).map_err(Refusal::Name)?;
+        let key = randomness.key_at(tx.time());
         if tx.get(collection, &key)?.is_none() {
             break Place { collection: collection.clone(), key };
         }
@@ -178,7 +176,6 @@ impl From<Refusal> for Problem {
                 "the document is not in the state that the request's conditions ask for; \
                  read it again and decide anew",
             ),
-            Refusal::Name(error) => Self::internal(&error),
             Refusal::Read(error) => error.into(),
             Refusal::Stage(error) => error.into(),
         }

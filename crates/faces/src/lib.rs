@@ -12,7 +12,6 @@ mod dispatch;
 mod execute;
 mod gate;
 mod http;
-mod keys;
 pub mod limits;
 mod listener;
 mod mailbox;

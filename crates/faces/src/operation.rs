@@ -1,10 +1,9 @@
 //! Operations: what a face asks of the repository, and what comes of it. Nothing here knows the
 //! protocol that the request came by; `execute` runs an operation.
 
-use crate::keys::KeyRandomness;
 use crate::preconditions::Preconditions;
 use bytes::Bytes;
-use repository::{CollectionName, CommitNumber, Document, Key, MediaType};
+use repository::{CollectionName, CommitNumber, Document, Key, KeyRandomness, MediaType};
 use std::sync::Arc;
 
 /// The place of one document.

@@ -6,7 +6,6 @@ use crate::gate::Gate;
 use crate::http::Site;
 use crate::http::body::Room;
 use crate::http::connection;
-use crate::keys::KeySource;
 use crate::limits;
 use crate::listener::Arrival;
 use crate::mailbox::Mailbox;
@@ -26,7 +25,6 @@ pub(crate) struct Reactor {
     pub pool: Option<Arc<gem::Pool>>,
     pub gate: Gate,
     pub mailbox: Arc<Mailbox>,
-    pub keys: KeySource,
     pub room: Room,
     /// Turns on the threads for work that would hold up the reactor.
     pub turns: Arc<Semaphore>,

@@ -2,7 +2,6 @@
 
 use crate::gate::Gate;
 use crate::http::body::Room;
-use crate::keys::KeySource;
 use crate::limits;
 use crate::listener::{self, Arrival, Desk};
 use crate::mailbox::Mailbox;
@@ -105,9 +104,6 @@ pub enum ListenError {
         /// What was asked for.
         got: usize,
     },
-    /// The operating system gave no randomness for the keys of new documents.
-    #[error("the operating system gives no randomness: {0}")]
-    Randomness(#[from] getrandom::Error),
     /// Another call failed.
     #[error("cannot {action}: {source}")]
     Io {
@@ -147,7 +143,7 @@ impl Server {
         for _ in 0..options.reactors {
             let (desk, arrivals) = Desk::new();
             desks.push(desk);
-            seeds.push(Seed::new(&options, &repository, pool.clone(), arrivals)?);
+            seeds.push(Seed::new(&options, &repository, pool.clone(), arrivals));
         }
         wake_on_advance(&repository, &seeds);
         let mut accept = Some((listener, desks, options.connections_max));
@@ -204,7 +200,6 @@ struct Seed {
     repository: Arc<Repository>,
     pool: Option<Arc<gem::Pool>>,
     mailbox: Arc<Mailbox>,
-    keys: KeySource,
     arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     timeouts: Timeouts,
     development: bool,
@@ -217,19 +212,18 @@ impl Seed {
         repository: &Arc<Repository>,
         pool: Option<Arc<gem::Pool>>,
         arrivals: tokio::sync::mpsc::Receiver<Arrival>,
-    ) -> Result<Self, ListenError> {
+    ) -> Self {
         let durable = Arc::clone(repository);
         let read_durable = move || durable.durable();
-        Ok(Self {
+        Self {
             repository: Arc::clone(repository),
             pool,
             mailbox: Arc::new(Mailbox::new(Box::new(read_durable))),
-            keys: KeySource::seeded()?,
             arrivals,
             timeouts: options.timeouts,
             development: options.development,
             is_local: options.listen.ip().is_loopback(),
-        })
+        }
     }
 
     /// Starts the reactor's thread and waits until it serves.
@@ -282,7 +276,6 @@ impl Seed {
             pool: self.pool,
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,
-            keys: self.keys,
             room: Room::new(limits::BODY_MEMORY_BYTES_MAX),
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
             timeouts: self.timeouts,

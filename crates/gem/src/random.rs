@@ -1,6 +1,8 @@
 //! The randomness of a request. It is drawn from the operating system once, so a handler that is
 //! run again sees the same.
 
+use repository::{Key, KeyRandomness, Timestamp};
+
 /// What a request draws from the operating system for `Math.random` and for new keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Seed {
@@ -22,21 +24,21 @@ impl Seed {
     }
 }
 
-/// The generator of one run of a handler: xoshiro256++ (Blackman, Vigna 2019) for numbers; the
-/// layout of ULID for keys.
+/// The generator of one run of a handler: xoshiro256++ (Blackman, Vigna 2019) for numbers, and keys
+/// that count up from a random one.
 pub(crate) struct Random {
     state: [u64; 4],
-    next_key: u128,
+    next_key: KeyRandomness,
 }
 
-/// 80 bits of a key are random; the highest is kept free so that counting up cannot reach the time.
-const KEY_RANDOM_BITS: u32 = 80;
-const KEY_RANDOM_MASK: u128 = (1 << (KEY_RANDOM_BITS - 1)) - 1;
+/// A key's random part has 80 bits; the highest is kept free, so that counting up never wraps and
+/// keys sort by the order in which a request made them.
+const KEY_RANDOM_MASK: u128 = (1 << 79) - 1;
 
 impl Random {
     /// Starts from `seed`: equal seeds give equal sequences.
     pub(crate) fn new(seed: Seed) -> Self {
-        Self { state: seed.numbers, next_key: seed.keys & KEY_RANDOM_MASK }
+        Self { state: seed.numbers, next_key: KeyRandomness::new(seed.keys & KEY_RANDOM_MASK) }
     }
 
     /// A number from 0 up to, not including, 1, as `Math.random` gives.
@@ -58,24 +60,12 @@ impl Random {
         result
     }
 
-    /// A new key: 26 characters that sort by `time_ms`, then, within a request, by order of making.
-    pub(crate) fn key(&mut self, time_ms: u64) -> String {
-        let key = u128::from(time_ms) << KEY_RANDOM_BITS | self.next_key;
-        self.next_key += 1;
-        base32(key)
+    /// A new key: it sorts by `time`, then, within a request, by order of making.
+    pub(crate) fn key(&mut self, time: Timestamp) -> Key {
+        let key = self.next_key.key_at(time);
+        self.next_key = self.next_key.next();
+        key
     }
-}
-
-/// Crockford's base 32, highest digit first: it sorts as the number does. In upper case, as the
-/// keys that faces make: keys of both sort together by time.
-fn base32(mut number: u128) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let mut text = [0; 26];
-    for place in text.iter_mut().rev() {
-        *place = DIGITS[(number & 31) as usize];
-        number >>= 5;
-    }
-    text.iter().map(|&digit| char::from(digit)).collect()
 }
 
 #[cfg(test)]
@@ -108,21 +98,12 @@ mod tests {
     #[test]
     fn keys_sort_by_time_and_then_by_order() {
         let mut random = Random::new(SEED);
-        let mut keys: Vec<_> = (0..40).map(|_| random.key(1_000)).collect();
-        keys.push(random.key(1_001));
+        let mut keys: Vec<_> = (0..40).map(|_| random.key(Timestamp(1_000))).collect();
+        keys.push(random.key(Timestamp(1_001)));
         let mut sorted = keys.clone();
         sorted.sort();
         sorted.dedup();
         assert_eq!(keys, sorted);
-        assert!(keys.iter().all(|key| key.len() == 26));
-        assert_eq!(base32(0), "0".repeat(26));
-    }
-
-    #[test]
-    fn a_key_is_a_ulid() {
-        // The time of the ULID specification's example; faces encode it to the same digits.
-        let mut random = Random::new(Seed { keys: 0, ..SEED });
-        assert_eq!(random.key(1_469_918_176_385), "01ARYZ6S410000000000000000");
     }
 
     #[test]

@@ -289,7 +289,7 @@ impl Turn {
     /// A key for a new document.
     pub(crate) fn new_key(&mut self) -> Result<String, TurnError> {
         let time = self.time()?;
-        Ok(self.generator()?.key(time.0))
+        Ok(self.generator()?.key(time).as_str().to_owned())
     }
 
     fn generator(&mut self) -> Result<&mut Random, TurnError> {

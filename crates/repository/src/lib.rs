@@ -12,6 +12,7 @@ mod document;
 mod engine;
 mod errors;
 mod folder;
+mod generated;
 mod hot;
 pub mod json;
 mod lane;
@@ -33,6 +34,7 @@ pub use document::{CommitNumber, Document, MediaType, Timestamp};
 pub use errors::{
     BeginError, CloseError, CommitError, NameError, OpenError, Poisoned, ReadError, StageError,
 };
+pub use generated::KeyRandomness;
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use repository::{Options, Recovery, Repository, Stats};

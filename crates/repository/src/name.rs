@@ -64,6 +64,11 @@ impl Key {
         Ok(Self(key.into()))
     }
 
+    /// A key that keeps to the rule because of how it was made.
+    pub(crate) fn generated(key: String) -> Self {
+        Self(key.into())
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::header::{HOST, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
-use repository::{CollectionName, MediaType, json};
+use repository::{CollectionName, KeyRandomness, MediaType, json};
 
 const DOCUMENT_METHODS: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
 const COLLECTION_METHODS: &str = "POST, OPTIONS";
@@ -169,11 +169,17 @@ impl Write {
         Ok(match target {
             Target::Document(place) => Operation::Put { place, content, preconditions },
             Target::Collection(collection) => {
-                let randomness = reactor.keys.draw();
+                let randomness = draw_randomness()?;
                 Operation::Create { collection, content, randomness, preconditions }
             }
         })
     }
+}
+
+fn draw_randomness() -> Result<KeyRandomness, Problem> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).map_err(|error| Problem::internal(&error))?;
+    Ok(KeyRandomness::new(u128::from_ne_bytes(bits)))
 }
 
 async fn canonical(body: Bytes, reactor: &Reactor) -> Result<Bytes, Problem> {
