@@ -9,11 +9,21 @@ use std::sync::mpsc;
 use std::time::Duration;
 use support::{START_MS, Setup, Site, folder, load, request, site, site_with, text};
 
+/// With little CPU time: for tests whose requests all use it up, or next to none of it.
+fn short(routes: &str) -> Site {
+    limited_by(Duration::from_millis(150), routes)
+}
+
+/// With little heap, and CPU time that a slow machine does not use up either.
 fn limited(routes: &str) -> Site {
+    limited_by(Setup::default().cpu_limit, routes)
+}
+
+fn limited_by(cpu_limit: Duration, routes: &str) -> Site {
     let normal = "app.get(\"/normal\", ({ db }) => { db.ok.add(\"n\", 1); return \"fine\"; });";
     site_with(
         &format!("{normal}\n{routes}"),
-        Setup { cpu_limit: Duration::from_millis(150), heap_limit: 16 << 20, ..Setup::default() },
+        Setup { cpu_limit, heap_limit: 16 << 20, ..Setup::default() },
     )
 }
 
@@ -31,7 +41,7 @@ fn fails(site: &Site, target: &str) -> Failure {
 
 #[test]
 fn cpu_time() {
-    let site = limited(
+    let site = short(
         r#"app.get("/loop", ({ db }) => { db.x.put("a", 1); for (;;); });
            app.get("/caught", ({ db }) => {
              db.x.put("a", 1);
