@@ -1,0 +1,2 @@
+//! Proof of the repository: a simulated disk, a model of maps, and checkers of histories. For
+//! tests only; nothing that is shipped uses it.
