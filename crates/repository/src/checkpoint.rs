@@ -180,7 +180,7 @@ fn write(
     changed: &[(Arc<Collection>, Key)],
 ) -> Result<(), CheckpointError> {
     // The engine must never be ahead of the log. Asked first: a poisoned log must not cost tables.
-    store.tranlog.wait_durable(state.commit)?;
+    store.tranlog.wait_synced(state.commit)?;
     let mut ingest = store.engine.ingest(state)?;
     for (collection, key) in changed {
         let document = version_at(collection, key, view.number);

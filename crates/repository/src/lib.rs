@@ -9,6 +9,7 @@ mod attempt;
 mod checkpoint;
 mod conflict;
 mod document;
+mod durability;
 mod engine;
 mod errors;
 mod folder;
@@ -31,6 +32,7 @@ mod views;
 pub use attempt::{Attempt, Ran, RunError};
 pub use conflict::Conflict;
 pub use document::{CommitNumber, Document, MediaType, Timestamp};
+pub use durability::Durability;
 pub use errors::{
     BeginError, CloseError, CommitError, NameError, OpenError, Poisoned, ReadError, StageError,
 };

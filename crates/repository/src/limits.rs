@@ -31,9 +31,13 @@ pub const MERGES_MAX: usize = 1_000;
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 
-/// Bytes handed to the tranlog's writer and not yet on disk. More: `CommitError::Overloaded`;
+/// Bytes handed to the tranlog's writer and not yet written. More: `CommitError::Overloaded`;
 /// nothing was committed and the caller may try again.
 pub const UNSYNCED_BYTES_MAX: usize = 128 << 20;
+
+/// Longest time, in milliseconds, that a commit of durability `written` stays in the log without a
+/// sync. Reached: the writer syncs the log, whatever else it has to do.
+pub const WRITTEN_SYNC_MS: u64 = 1_000;
 
 /// Optimistic tries of a transaction before it enters the serial lane.
 pub const OPTIMISTIC_TRIES: u32 = 4;

@@ -12,7 +12,7 @@ use crate::name::CollectionName;
 use crate::record::{self, Write};
 use crate::repository::{Options, Recovery};
 use crate::store::{Counters, Sequence, Store};
-use crate::tranlog::{Scan, Tranlog, scan};
+use crate::tranlog::{Scan, SegmentSizes, Start, Tranlog, scan};
 use crate::views::{EngineState, Views};
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -43,34 +43,30 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
     let replayed = replay(&folder, engine)?;
-    if let Some(torn) = &replayed.scan.torn_tail {
-        torn.repair()?;
-    }
+    replayed.scan.settle()?;
     let recovery = Recovery {
         created,
         replayed: replayed.commits,
         torn_tail: replayed.scan.torn_tail.as_ref().map(|torn| {
             format!(
                 "dropped an unfinished write at the end of the tranlog ({} at offset {}: {}); no \
-                 commit in it was acknowledged",
+                 commit in it was acknowledged as synced",
                 torn.segment.display(),
                 torn.offset,
                 torn.why
             )
         }),
     };
-    let last = replayed.scan.last;
     let segments = replayed.scan.segments.len();
-    let tranlog = Tranlog::start(
-        folder.tranlog(),
-        folder.id,
-        replayed.scan.segments,
-        (replayed.checkpoint, last),
-    )
-    .map_err(|source| OpenError::Io {
-        action: "make a tranlog segment in",
-        path: folder.tranlog(),
-        source,
+    let start = Start {
+        used: replayed.scan.segments,
+        checkpoint: replayed.checkpoint,
+        last_record: replayed.scan.last_record,
+        last: replayed.scan.last,
+        sizes: SegmentSizes::default(),
+    };
+    let tranlog = Tranlog::start(folder.tranlog(), folder.id, start).map_err(|source| {
+        OpenError::Io { action: "make a tranlog segment in", path: folder.tranlog(), source }
     })?;
     let store = Store {
         hot: replayed.hot,
@@ -131,7 +127,7 @@ pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenEr
         replay.record(number, &record)
     })?;
     let Replay { hot, views, engine, sequence, bytes, .. } = replay;
-    let commits = scan.last.0 - row.commit.0;
+    let commits = scan.visited;
     Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint: row.commit })
 }
 

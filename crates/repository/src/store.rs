@@ -4,6 +4,7 @@
 use crate::apply::{self, Changed};
 use crate::conflict::{self, Conflict, Place};
 use crate::document::{CommitNumber, Document, Timestamp};
+use crate::durability::Durability;
 use crate::engine::Engine;
 use crate::errors::{CommitError, ReadError};
 use crate::hot::{Collection, Held, Hot, alive};
@@ -129,7 +130,7 @@ impl Store {
         sequence.last = number;
         sequence.time = time;
         record::set_time(&mut record, time);
-        self.tranlog.push(number, record);
+        self.tranlog.push(number, record, Durability::Synced);
         self.views.publish(number, time);
         drop(sequence);
         self.counters.commits.fetch_add(1, Ordering::Relaxed);

@@ -113,16 +113,16 @@ fn a_missing_segment_is_damage() {
     std::fs::remove_file(&segments[1]).unwrap();
     let Err(error) = Repository::open(place.options()) else { panic!("it opened") };
     let message = error.to_string();
-    assert!(message.contains("expected commit 6 to follow, found 7"), "{message}");
+    assert!(message.contains("expected what follows commit 5, found 6 before"), "{message}");
 }
 
 /// A client can send any bytes, also those of a whole frame of this very segment; what it cannot
 /// know is the nonce that the checksum begins with.
 #[test]
 fn a_body_that_looks_like_a_frame_is_not_taken_for_one() {
-    // What stands before the body in its frame: frame header, record length, time, count, kind,
-    // two names with their lengths, flags, media type, body length.
-    const BEFORE: usize = 64 + 4 + 8 + 4 + 1 + (1 + 5) + (2 + 1) + 1 + (1 + 24) + 4;
+    // What stands before the body in its frame: frame header, number and length of the record,
+    // time, count, kind, two names with their lengths, flags, media type, body length.
+    const BEFORE: usize = 64 + 12 + 8 + 4 + 1 + (1 + 5) + (2 + 1) + 1 + (1 + 24) + 4;
     let place = Place::new();
     let repository = place.open_only();
     write(&repository, "a", "1");

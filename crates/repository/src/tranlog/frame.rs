@@ -10,8 +10,8 @@ const MAGIC: [u8; 4] = *b"SFR1";
 /// Bytes of a frame before its first record.
 pub(super) const HEADER_BYTES: usize = 64;
 
-/// Bytes before each record: its length.
-pub(super) const RECORD_HEADER_BYTES: usize = 4;
+/// Bytes before each record: its commit number and its length.
+pub(super) const RECORD_HEADER_BYTES: usize = 12;
 
 /// Bytes of records after which a frame takes no further record.
 pub(super) const FRAME_BYTES_TARGET: usize = 1 << 20;
@@ -23,23 +23,27 @@ const FRAME_BYTES_MAX: usize =
 /// What a frame's header says besides its length and checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHeader {
-    /// The number of its first record; the others follow.
-    pub first: CommitNumber,
+    /// The last record before this frame in the log; 0 if there is none.
+    pub previous: CommitNumber,
     pub count: u32,
-    /// Every commit up to this one was durable before the frame was written.
-    pub durable: CommitNumber,
+    /// Every record up to this one had been synced before the frame was written.
+    pub synced: CommitNumber,
 }
+
+/// A commit's number and its record.
+pub(super) type Numbered<B> = (CommitNumber, B);
 
 /// Appends a frame to `out`, padded to whole blocks. `out` starts at a block.
 pub(super) fn encode<'a>(
     segment: &SegmentHeader,
     header: FrameHeader,
-    records: impl Iterator<Item = &'a [u8]>,
+    records: impl Iterator<Item = Numbered<&'a [u8]>>,
     out: &mut Vec<u8>,
 ) {
     let start = out.len();
     out.resize(start + HEADER_BYTES, 0);
-    for record in records {
+    for (number, record) in records {
+        out.extend_from_slice(&number.0.to_le_bytes());
         out.extend_from_slice(&(record.len() as u32).to_le_bytes());
         out.extend_from_slice(record);
     }
@@ -49,8 +53,8 @@ pub(super) fn encode<'a>(
     frame[8..12].copy_from_slice(&payload.to_le_bytes());
     frame[12..16].copy_from_slice(&header.count.to_le_bytes());
     frame[16..24].copy_from_slice(&segment.sequence.to_le_bytes());
-    frame[24..32].copy_from_slice(&header.first.0.to_le_bytes());
-    frame[32..40].copy_from_slice(&header.durable.0.to_le_bytes());
+    frame[24..32].copy_from_slice(&header.previous.0.to_le_bytes());
+    frame[32..40].copy_from_slice(&header.synced.0.to_le_bytes());
     let checksum = checksum(segment, &frame[8..]);
     frame[4..8].copy_from_slice(&checksum.to_le_bytes());
     out.resize(start + padded(out.len() - start), 0);
@@ -71,7 +75,7 @@ fn checksum(segment: &SegmentHeader, bytes: &[u8]) -> u32 {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// A whole frame and its length in whole blocks.
-    Frame(FrameHeader, Vec<Bytes>, usize),
+    Frame(FrameHeader, Vec<Numbered<Bytes>>, usize),
     /// Nothing of this segment's.
     Nothing,
     /// The start of a frame of this segment that is not whole.
@@ -92,11 +96,11 @@ pub(super) fn decode(segment: &SegmentHeader, bytes: &Bytes) -> Found {
         return Found::Broken("its checksum is wrong");
     }
     let header = FrameHeader {
-        first: CommitNumber(u64_at(bytes, 24)),
+        previous: CommitNumber(u64_at(bytes, 24)),
         count: u32_at(bytes, 12),
-        durable: CommitNumber(u64_at(bytes, 32)),
+        synced: CommitNumber(u64_at(bytes, 32)),
     };
-    match split_records(&bytes.slice(HEADER_BYTES..end), header.count) {
+    match split_records(&bytes.slice(HEADER_BYTES..end), &header) {
         Some(records) => Found::Frame(header, records, padded(end)),
         None => Found::Broken("its records do not add up"),
     }
@@ -108,20 +112,23 @@ pub(super) fn payload_bytes(header: &[u8]) -> Option<usize> {
     (header[..4] == MAGIC && HEADER_BYTES + payload <= FRAME_BYTES_MAX).then_some(payload)
 }
 
-fn split_records(payload: &Bytes, count: u32) -> Option<Vec<Bytes>> {
+/// The records of a frame, of which there is at least one, and whose numbers only rise.
+fn split_records(payload: &Bytes, header: &FrameHeader) -> Option<Vec<Numbered<Bytes>>> {
     let mut records = Vec::new();
+    let mut before = header.previous;
     let mut at = 0;
     while at < payload.len() {
-        let length = payload.get(at..at + RECORD_HEADER_BYTES)?;
-        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
+        let fields = payload.get(at..at + RECORD_HEADER_BYTES)?;
+        let (number, length) = (CommitNumber(u64_at(fields, 0)), u32_at(fields, 8) as usize);
         at += RECORD_HEADER_BYTES;
-        if length > payload.len() - at {
+        if number <= before || length > payload.len() - at {
             return None;
         }
-        records.push(payload.slice(at..at + length));
+        records.push((number, payload.slice(at..at + length)));
+        before = number;
         at += length;
     }
-    (records.len() == count as usize).then_some(records)
+    (!records.is_empty() && records.len() == header.count as usize).then_some(records)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -145,21 +152,37 @@ mod tests {
     }
 
     const HEADER: FrameHeader =
-        FrameHeader { first: CommitNumber(7), count: 3, durable: CommitNumber(6) };
+        FrameHeader { previous: CommitNumber(6), count: 3, synced: CommitNumber(5) };
+
+    fn numbered(records: [(u64, &[u8]); 3]) -> Vec<u8> {
+        let records = records.into_iter().map(|(number, record)| (CommitNumber(number), record));
+        let mut out = Vec::new();
+        encode(&segment(4, 9), HEADER, records, &mut out);
+        out
+    }
 
     fn frame() -> Vec<u8> {
-        let mut out = Vec::new();
-        encode(&segment(4, 9), HEADER, [&b"one"[..], b"", &[3; 5000]].into_iter(), &mut out);
-        out
+        numbered([(7, b"one"), (9, b""), (1 << 40, &[3; 5000])])
     }
 
     #[test]
     fn a_frame_comes_back_as_it_was() {
         let frame = frame();
         assert_eq!(frame.len(), 2 * BLOCK_BYTES);
-        let records = vec![Bytes::from("one"), Bytes::new(), Bytes::from(vec![3; 5000])];
+        let numbers = [7, 9, 1 << 40].map(CommitNumber);
+        let records = [Bytes::from("one"), Bytes::new(), Bytes::from(vec![3; 5000])];
+        let records = numbers.into_iter().zip(records).collect();
         let found = decode(&segment(4, 9), &frame.into());
         assert_eq!(found, Found::Frame(HEADER, records, 2 * BLOCK_BYTES));
+    }
+
+    #[test]
+    fn numbers_that_do_not_rise_are_refused() {
+        for numbers in [[6, 7, 8], [7, 7, 8], [7, 9, 8]] {
+            let frame = numbered(numbers.map(|number| (number, &b"x"[..])));
+            let found = decode(&segment(4, 9), &frame.into());
+            assert!(matches!(found, Found::Broken(_)), "{numbers:?}");
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Reading the log back: every record after a commit, in order, and where the log really ends.
+//! `docs/transactions.md`, "The tranlog", has the argument.
 
 use crate::document::CommitNumber;
 use crate::errors::OpenError;
-use crate::tranlog::frame::{self, Found};
+use crate::tranlog::frame::{self, Found, FrameHeader, Numbered};
 use crate::tranlog::segment::{self, BLOCK_BYTES, SegmentHeader};
 use crate::tranlog::supply::UsedSegment;
 use bytes::Bytes;
@@ -10,30 +11,65 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Takes each record that is read; `Err` says why it cannot be.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(CommitNumber, Bytes) -> Result<(), String>;
+
 /// What reading found.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    /// The last commit in the log, or the one that reading began after.
+    /// The last commit in the log, or the one that reading began after if that is later.
     pub last: CommitNumber,
+    /// The last record in the log, as far as is known: what the next frame follows.
+    pub last_record: CommitNumber,
+    /// How many records were visited.
+    pub visited: u64,
     /// All segments, in order.
     pub segments: Vec<UsedSegment>,
-    /// An unfinished write at the very end: no commit in it was acknowledged.
+    /// What was dropped at the very end: no commit in it was acknowledged as synced.
     pub torn_tail: Option<TornTail>,
+    /// Frames at the end of which nothing proves that they were synced.
+    unproven: Vec<Unproven>,
 }
 
-/// Where an unfinished write begins.
+/// Where the log ends although something follows.
 #[derive(Clone, Debug)]
 pub(crate) struct TornTail {
     pub segment: PathBuf,
     pub offset: u64,
     pub why: &'static str,
+    /// Where frames begin that were dropped.
+    frames: Vec<u64>,
 }
 
-impl TornTail {
-    /// Clears its first block, so that it is not found again.
-    pub(crate) fn repair(&self) -> Result<(), OpenError> {
-        segment::clear_block(&self.segment, self.offset)
-            .map_err(|source| io_error("clear a torn write in", &self.segment, source))
+/// A frame that was read, and may be on its way to the disk only.
+#[derive(Debug)]
+struct Unproven {
+    segment: PathBuf,
+    offset: u64,
+    frame: Bytes,
+    last: CommitNumber,
+}
+
+impl Scan {
+    /// Makes the disk hold just what was read: clears what was dropped, and makes durable what may
+    /// have been read from a cache. Until then nothing that was read counts as durable.
+    ///
+    /// The frames are written again, since a sync alone proves nothing: one that failed earlier may
+    /// have left pages that look clean and never reached the disk.
+    pub(crate) fn settle(&self) -> Result<(), OpenError> {
+        const CLEAR: &[u8] = &[0; BLOCK_BYTES];
+        let rewrite = |path: &Path, parts: &mut dyn Iterator<Item = (u64, &[u8])>| {
+            segment::rewrite(path, parts)
+                .map_err(|source| io_error("settle the end of", path, source))
+        };
+        if let Some(torn) = &self.torn_tail {
+            rewrite(&torn.segment, &mut torn.frames.iter().map(|&offset| (offset, CLEAR)))?;
+        }
+        for frames in self.unproven.chunk_by(|a, b| a.segment == b.segment) {
+            let parts = &mut frames.iter().map(|frame| (frame.offset, &frame.frame[..]));
+            rewrite(&frames[0].segment, parts)?;
+        }
+        Ok(())
     }
 }
 
@@ -46,28 +82,34 @@ pub(crate) fn scan(
     folder: &Path,
     repository: [u8; 16],
     after: CommitNumber,
-    visit: &mut dyn FnMut(CommitNumber, Bytes) -> Result<(), String>,
+    visit: Visit<'_>,
 ) -> Result<Scan, OpenError> {
     let sequences =
         segment::list(folder).map_err(|source| io_error("read the folder", folder, source))?;
-    let mut walk = Walk {
-        after,
-        next: None,
-        scan: Scan { last: after, segments: Vec::new(), torn_tail: None },
+    let scan = Scan {
+        last: after,
+        last_record: after,
+        visited: 0,
+        segments: Vec::new(),
+        torn_tail: None,
+        unproven: Vec::new(),
     };
+    let mut walk = Walk { after, last: None, repository, visit, scan };
     for (i, &sequence) in sequences.iter().enumerate() {
         let path = segment::path(folder, sequence);
-        match sequences.get(i + 1).and_then(|&next| first_commit(&segment::path(folder, next))) {
-            Some(first) if first <= after.next() => walk.skip(&path, sequence, first)?,
-            _ => walk.segment(&path, sequence, repository, visit)?,
+        match sequences.get(i + 1).and_then(|&next| first_frame(&segment::path(folder, next))) {
+            Some(next) if next.previous <= after => walk.skip(&path, sequence, next.previous)?,
+            _ => walk.segment(&path, sequence)?,
         }
     }
+    walk.scan.last_record = walk.last.unwrap_or(after);
+    walk.scan.last = walk.scan.last_record.max(after);
     Ok(walk.scan)
 }
 
-/// The commit that the first frame of a segment begins with. `None` where that cannot be read for
-/// certain: then the segment before it is read too, and what is wrong is found there.
-fn first_commit(path: &Path) -> Option<CommitNumber> {
+/// The header of the first frame of a segment. `None` where that cannot be read for certain: then
+/// the segment before it is read too, and what is wrong is found there.
+fn first_frame(path: &Path) -> Option<FrameHeader> {
     let mut start = vec![0; BLOCK_BYTES + frame::HEADER_BYTES];
     let mut file = File::open(path).ok()?;
     file.read_exact(&mut start).ok()?;
@@ -75,35 +117,30 @@ fn first_commit(path: &Path) -> Option<CommitNumber> {
     let rest = frame::payload_bytes(&start[BLOCK_BYTES..])?;
     file.take(rest as u64).read_to_end(&mut start).ok()?;
     match frame::decode(&header, &Bytes::from(start).slice(BLOCK_BYTES..)) {
-        Found::Frame(frame, ..) => Some(frame.first),
+        Found::Frame(frame, ..) => Some(frame),
         _ => None,
     }
 }
 
-struct Walk {
+struct Walk<'a> {
     after: CommitNumber,
-    /// The number that the next frame must begin with; unknown before the first frame.
-    next: Option<CommitNumber>,
+    /// The last record read or passed over, which the next frame must follow; unknown at first.
+    last: Option<CommitNumber>,
+    repository: [u8; 16],
+    visit: Visit<'a>,
     scan: Scan,
 }
 
-impl Walk {
-    /// Notes a segment that holds nothing to visit: the one after it begins with `next`.
-    fn skip(&mut self, path: &Path, sequence: u64, next: CommitNumber) -> Result<(), OpenError> {
+impl Walk<'_> {
+    /// Notes a segment that holds nothing to visit: the one after it begins after `last`.
+    fn skip(&mut self, path: &Path, sequence: u64, last: CommitNumber) -> Result<(), OpenError> {
         let bytes = std::fs::metadata(path).map_err(|source| io_error("read", path, source))?.len();
-        let last = CommitNumber(next.0.saturating_sub(1));
         self.scan.segments.push(UsedSegment { sequence, last, bytes });
-        self.next = Some(next);
+        self.last = Some(last);
         Ok(())
     }
 
-    fn segment(
-        &mut self,
-        path: &Path,
-        sequence: u64,
-        repository: [u8; 16],
-        visit: &mut dyn FnMut(CommitNumber, Bytes) -> Result<(), String>,
-    ) -> Result<(), OpenError> {
+    fn segment(&mut self, path: &Path, sequence: u64) -> Result<(), OpenError> {
         let damaged = |offset: usize, why: String| OpenError::Damaged {
             segment: path.to_owned(),
             offset: offset as u64,
@@ -112,79 +149,97 @@ impl Walk {
         let content =
             Bytes::from(std::fs::read(path).map_err(|source| io_error("read", path, source))?);
         let header = SegmentHeader::decode(&content).map_err(|why| damaged(0, why))?;
-        if (header.sequence, header.repository) != (sequence, repository) {
+        if (header.sequence, header.repository) != (sequence, self.repository) {
             return Err(damaged(0, "it belongs to another place or another repository".to_owned()));
         }
         let mut at = BLOCK_BYTES;
-        loop {
+        let broken = loop {
             match frame::decode(&header, &content.slice(at.min(content.len())..)) {
                 Found::Frame(frame, records, length) => {
-                    self.frame(frame.first, &records, visit).map_err(|why| damaged(at, why))?;
+                    let last = self.frame(&frame, records).map_err(|why| damaged(at, why))?;
+                    let (segment, offset) = (path.to_owned(), at as u64);
+                    let frame = content.slice(at..at + length);
+                    self.scan.unproven.push(Unproven { segment, offset, frame, last });
                     at += length;
                 }
-                Found::Nothing => {
-                    self.check_end(&header, &content, at)
-                        .map_err(|why| damaged(at, format!("there is nothing here, but {why}")))?;
-                    break;
-                }
-                Found::Broken(why) => {
-                    self.check_end(&header, &content, at)
-                        .map_err(|later| damaged(at, format!("{why}, and {later}")))?;
-                    let offset = at as u64;
-                    self.scan.torn_tail = Some(TornTail { segment: path.to_owned(), offset, why });
-                    break;
-                }
+                Found::Nothing => break None,
+                Found::Broken(why) => break Some(why),
             }
+        };
+        let mut frames = self.frames_beyond(&header, &content, at).map_err(|later| {
+            damaged(at, format!("{}, but {later}", broken.unwrap_or("there is nothing here")))
+        })?;
+        if broken.is_some() {
+            frames.insert(0, at as u64);
         }
-        let last = self.next.map_or(self.after, |next| CommitNumber(next.0 - 1));
+        if !frames.is_empty() {
+            let why = broken.unwrap_or("a frame that was not synced is missing");
+            let (segment, offset) = (path.to_owned(), at as u64);
+            self.scan.torn_tail = Some(TornTail { segment, offset, why, frames });
+        }
+        let last = self.last.unwrap_or(self.after);
         self.scan.segments.push(UsedSegment { sequence, last, bytes: content.len() as u64 });
         Ok(())
     }
 
+    /// Visits the records of a frame, which must follow those before; gives the number of its last.
     fn frame(
         &mut self,
-        first: CommitNumber,
-        records: &[Bytes],
-        visit: &mut dyn FnMut(CommitNumber, Bytes) -> Result<(), String>,
-    ) -> Result<(), String> {
-        match self.next {
-            Some(next) if next != first => {
-                return Err(format!("expected commit {next} to follow, found {first}"));
-            }
-            None if first > self.after.next() => {
+        frame: &FrameHeader,
+        records: Vec<Numbered<Bytes>>,
+    ) -> Result<CommitNumber, String> {
+        let previous = frame.previous;
+        match self.last {
+            Some(last) if last != previous => {
                 return Err(format!(
-                    "the log begins with commit {first}, but the engine holds only {}",
+                    "expected what follows commit {last}, found {previous} before"
+                ));
+            }
+            None if previous > self.after => {
+                return Err(format!(
+                    "the log begins after commit {previous}, but the engine holds only {}",
                     self.after
                 ));
             }
             _ => {}
         }
-        // A torn write can only be the last one: whatever follows it proves that it was repaired.
+        // What was dropped before it, an earlier opening had dropped already.
         self.scan.torn_tail = None;
-        let mut number = first;
-        for record in records {
+        self.scan.unproven.retain(|before| before.last > frame.synced);
+        let mut last = previous;
+        for (number, record) in records {
             if number > self.after {
-                visit(number, record.clone())?;
-                self.scan.last = number;
+                (self.visit)(number, record)?;
+                self.scan.visited += 1;
             }
-            number = number.next();
+            last = number;
         }
-        self.next = Some(number);
-        Ok(())
+        self.last = Some(last);
+        Ok(last)
     }
 
-    /// The log may end at `at` only if no whole frame of this segment follows: the writer starts a
-    /// frame when the one before is on disk, so a frame that follows proves that what stood here
-    /// was durable.
-    fn check_end(&self, header: &SegmentHeader, content: &Bytes, at: usize) -> Result<(), String> {
+    /// The offsets of whole frames of this segment beyond `at`, where no frame stands. They were
+    /// written before what is missing was synced, unless one of them says that it was: that is
+    /// damage.
+    fn frames_beyond(
+        &self,
+        header: &SegmentHeader,
+        content: &Bytes,
+        at: usize,
+    ) -> Result<Vec<u64>, String> {
+        let last = self.last.unwrap_or(self.after);
+        let mut beyond = Vec::new();
         for later in (at + BLOCK_BYTES..content.len()).step_by(BLOCK_BYTES) {
             if let Found::Frame(frame, ..) = frame::decode(header, &content.slice(later..)) {
-                return Err(format!(
-                    "commit {} at offset {later} was written after it was durable",
-                    frame.first
-                ));
+                if frame.synced > last {
+                    return Err(format!(
+                        "what is at offset {later} was written after commit {} was synced",
+                        frame.synced
+                    ));
+                }
+                beyond.push(later as u64);
             }
         }
-        Ok(())
+        Ok(beyond)
     }
 }

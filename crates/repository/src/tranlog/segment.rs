@@ -93,7 +93,10 @@ pub(super) fn list(folder: &Path) -> io::Result<Vec<u64>> {
 pub(super) struct Segment {
     pub header: SegmentHeader,
     pub bytes: u64,
+    /// Writes through it are synced by `sync` only.
     file: File,
+    /// Writes through it are on disk when they return.
+    synchronous: File,
 }
 
 impl Segment {
@@ -121,13 +124,26 @@ impl Segment {
         let path = path(folder, header.sequence);
         std::fs::rename(&unfinished, &path)?;
         sync_folder(folder)?;
-        Ok(Self { header, bytes, file: open_synchronous(&path)? })
+        Ok(Self { header, bytes, file, synchronous: open_synchronous(&path)? })
     }
 
-    /// Writes whole blocks at `offset`; they are on disk when it returns.
+    /// Writes whole blocks at `offset`. They survive the death of the process when it returns, and
+    /// a power cut after the next `sync`.
     pub(super) fn write(&self, blocks: &[u8], offset: u64) -> io::Result<()> {
         debug_assert_eq!(blocks.len(), padded(blocks.len()));
         self.file.write_all_at(blocks, offset)
+    }
+
+    /// Writes whole blocks at `offset`; they are on disk when it returns. This says nothing about
+    /// what was written before without a sync.
+    pub(super) fn write_synced(&self, blocks: &[u8], offset: u64) -> io::Result<()> {
+        debug_assert_eq!(blocks.len(), padded(blocks.len()));
+        self.synchronous.write_all_at(blocks, offset)
+    }
+
+    /// Makes everything that was written durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
     }
 }
 
@@ -160,11 +176,16 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Overwrites the block at `offset` with zeros, durably.
-pub(super) fn clear_block(path: &Path, offset: u64) -> io::Result<()> {
+/// Writes `bytes` at each of some offsets of a file, and syncs it.
+pub(super) fn rewrite<'a>(
+    path: &Path,
+    parts: impl Iterator<Item = (u64, &'a [u8])>,
+) -> io::Result<()> {
     let file = OpenOptions::new().write(true).open(path)?;
-    file.write_all_at(&[0; BLOCK_BYTES], offset)?;
-    file.sync_all()
+    for (offset, bytes) in parts {
+        file.write_all_at(bytes, offset)?;
+    }
+    file.sync_data()
 }
 
 #[cfg(test)]

@@ -13,6 +13,21 @@ use std::thread::JoinHandle;
 /// Unneeded segments that are kept to be used again; more are removed.
 const SPARE_SEGMENTS_MAX: usize = 4;
 
+/// How large segments are made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentSizes {
+    /// One that somebody waits for.
+    pub first_bytes: u64,
+    /// Others; no frame is larger, and smaller ones are not used again.
+    pub bytes: u64,
+}
+
+impl Default for SegmentSizes {
+    fn default() -> Self {
+        Self { first_bytes: FIRST_SEGMENT_BYTES, bytes: SEGMENT_BYTES }
+    }
+}
+
 /// A segment that is full, or was left at the last opening.
 #[derive(Clone, Debug)]
 pub(crate) struct UsedSegment {
@@ -35,6 +50,8 @@ struct State {
     ready: Option<io::Result<Segment>>,
     /// One could not be removed; it is tried again after the next checkpoint.
     keeps_surplus: bool,
+    /// A thread takes the steps; otherwise whoever needs a segment makes it.
+    has_thread: bool,
     closing: bool,
 }
 
@@ -43,6 +60,7 @@ struct State {
 pub(crate) struct Supply {
     folder: PathBuf,
     repository: [u8; 16],
+    sizes: SegmentSizes,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -52,60 +70,74 @@ impl Supply {
     pub(crate) fn new(
         folder: PathBuf,
         repository: [u8; 16],
-        used: Vec<UsedSegment>,
-        checkpoint: CommitNumber,
+        (used, checkpoint): (Vec<UsedSegment>, CommitNumber),
+        sizes: SegmentSizes,
     ) -> Self {
         let next_sequence = used.last().map_or(1, |last| last.sequence + 1);
         let state = State { used: used.into(), checkpoint, next_sequence, ..State::default() };
-        Self { folder, repository, state: Mutex::new(state), changed: Condvar::new() }
+        Self { folder, repository, sizes, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// The first segment, made while the caller waits: small, unless one can be used again.
     pub(crate) fn first(&self) -> io::Result<Segment> {
-        self.make(FIRST_SEGMENT_BYTES)
+        self.make(self.sizes.first_bytes)
     }
 
-    /// Starts the thread that makes segments.
+    /// Starts the thread that takes the steps.
     pub(crate) fn start(self: &Arc<Self>) -> io::Result<JoinHandle<()>> {
         let supply = Arc::clone(self);
-        std::thread::Builder::new().name("segments".to_owned()).spawn(move || supply.run())
+        let run = move || supply.run();
+        let thread = std::thread::Builder::new().name("segments".to_owned()).spawn(run)?;
+        self.state.lock().has_thread = true;
+        Ok(thread)
     }
 
     fn run(&self) {
-        let mut state = self.state.lock();
         loop {
+            while self.step() {}
+            let mut state = self.state.lock();
+            while !state.has_work() {
+                if state.closing {
+                    return;
+                }
+                self.changed.wait(&mut state);
+            }
             if state.closing {
                 return;
             }
-            let make = state.wanted && state.ready.is_none();
-            let surplus = state.unneeded() > SPARE_SEGMENTS_MAX && !state.keeps_surplus;
-            if make {
-                drop(state);
-                let made = self.make(SEGMENT_BYTES);
-                state = self.state.lock();
-                state.ready = Some(made);
-                self.changed.notify_all();
-            } else if surplus {
-                let Some(oldest) = state.used.pop_front() else { continue };
-                drop(state);
-                let path = segment::path(&self.folder, oldest.sequence);
-                let removed = std::fs::remove_file(&path);
-                state = self.state.lock();
-                if let Err(error) = removed {
-                    log::error!("cannot remove the old segment {}: {error}", path.display());
-                    state.used.push_front(oldest);
-                    state.keeps_surplus = true;
-                }
-            } else {
-                self.changed.wait(&mut state);
-            }
         }
+    }
+
+    /// Makes the segment that the writer will need, or removes one that nobody needs. `false`:
+    /// there was nothing to do.
+    pub(crate) fn step(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.lacks_ready() {
+            drop(state);
+            let made = self.make(self.sizes.bytes);
+            self.state.lock().ready = Some(made);
+            self.changed.notify_all();
+            return true;
+        }
+        if !state.has_surplus() {
+            return false;
+        }
+        let Some(oldest) = state.used.pop_front() else { return false };
+        drop(state);
+        let path = segment::path(&self.folder, oldest.sequence);
+        if let Err(error) = std::fs::remove_file(&path) {
+            log::error!("cannot remove the old segment {}: {error}", path.display());
+            let mut state = self.state.lock();
+            state.used.push_front(oldest);
+            state.keeps_surplus = true;
+        }
+        true
     }
 
     /// Makes the next segment, from an unneeded one if there is one of full size.
     fn make(&self, bytes: u64) -> io::Result<Segment> {
         let mut state = self.state.lock();
-        let reuse = state.unneeded() > 0 && state.used[0].bytes >= SEGMENT_BYTES;
+        let reuse = state.unneeded() > 0 && state.used[0].bytes >= self.sizes.bytes;
         let spare = if reuse { state.used.pop_front() } else { None };
         let sequence = state.next_sequence;
         state.next_sequence += 1;
@@ -142,7 +174,12 @@ impl Supply {
                 Some(Err(error)) => {
                     log::warn!("the next segment could not be made, trying again: {error}");
                     drop(state);
-                    return self.make(SEGMENT_BYTES);
+                    return self.make(self.sizes.bytes);
+                }
+                None if !state.has_thread => {
+                    state.wanted = false;
+                    drop(state);
+                    return self.make(self.sizes.bytes);
                 }
                 None => self.changed.wait(&mut state),
             }
@@ -166,6 +203,18 @@ impl Supply {
 }
 
 impl State {
+    fn has_work(&self) -> bool {
+        self.lacks_ready() || self.has_surplus()
+    }
+
+    fn lacks_ready(&self) -> bool {
+        self.wanted && self.ready.is_none()
+    }
+
+    fn has_surplus(&self) -> bool {
+        self.unneeded() > SPARE_SEGMENTS_MAX && !self.keeps_surplus
+    }
+
     /// How many segments at the front hold nothing that the engine does not have.
     fn unneeded(&self) -> usize {
         self.used.iter().take_while(|used| used.last <= self.checkpoint).count()

@@ -1,0 +1,369 @@
+//! The log as the rest of the repository sees it: records go in, numbers of what is safe come out.
+//! What the writer does with them is in `writer`.
+
+use crate::document::CommitNumber;
+use crate::durability::Durability;
+use crate::errors::{CommitError, Poisoned};
+use crate::limits::{UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
+use crate::tranlog::supply::{SegmentSizes, Supply, UsedSegment};
+use crate::tranlog::writer::Writer;
+use parking_lot::{Condvar, Mutex, RwLock};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Whoever could run instead may have a commit for the frame: with few cores a larger frame costs
+/// less than the sync it saves. An idle machine comes back at once.
+const YIELDS_BEFORE_FRAME: u32 = 2;
+
+/// Called on the writer's thread when the durable number has moved or the log is poisoned.
+type Listener = Box<dyn Fn() + Send + Sync>;
+
+/// A commit that was decided and not yet written.
+pub(super) struct Pushed {
+    pub number: CommitNumber,
+    pub durability: Durability,
+    pub record: Vec<u8>,
+}
+
+/// What was handed over and not yet taken by the writer.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub records: Vec<Pushed>,
+    /// The newest commit that was handed over, with or without a record.
+    pub through: CommitNumber,
+    /// Somebody waits until this commit is synced.
+    pub sync_to: CommitNumber,
+    /// The writer sleeps, has written everything, and must be woken.
+    idle: bool,
+    closing: bool,
+}
+
+/// What callers and the writer share.
+#[derive(Default)]
+pub(super) struct Shared {
+    pub queue: Mutex<Queue>,
+    filled: Condvar,
+    /// Bytes of records handed over and not yet written.
+    unwritten: AtomicUsize,
+    /// Every commit up to this one is as durable as it was asked to be.
+    durable: AtomicU64,
+    /// Every commit up to this one that has a record is synced. Never beyond `durable`.
+    synced: AtomicU64,
+    poisoned: OnceLock<Poisoned>,
+    listeners: RwLock<Vec<Listener>>,
+    /// Guards nothing; the conditions are `durable` and `synced`.
+    progress: Mutex<()>,
+    progressed: Condvar,
+    frames: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// Where a log goes on that was read.
+pub(crate) struct Start {
+    /// The segments that were read or passed over.
+    pub used: Vec<UsedSegment>,
+    /// Commits up to this one are in the engine.
+    pub checkpoint: CommitNumber,
+    /// The last record in the log.
+    pub last_record: CommitNumber,
+    /// The last commit; it and all before are durable.
+    pub last: CommitNumber,
+    pub sizes: SegmentSizes,
+}
+
+/// The log of an open repository.
+pub(crate) struct Tranlog {
+    shared: Arc<Shared>,
+    supply: Arc<Supply>,
+    /// Here while no thread takes its steps.
+    writer: Mutex<Option<Writer>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Tranlog {
+    /// Goes on at `start` with a segment of its own. Nothing is written but by [`Self::step`] and
+    /// by those who wait.
+    pub(crate) fn stepped(folder: PathBuf, repository: [u8; 16], start: Start) -> io::Result<Self> {
+        let Start { used, checkpoint, last_record, last, sizes } = start;
+        let supply = Arc::new(Supply::new(folder, repository, (used, checkpoint), sizes));
+        let segment = supply.first()?;
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(Queue { through: last, ..Queue::default() }),
+            durable: AtomicU64::new(last.0),
+            synced: AtomicU64::new(last.0),
+            ..Shared::default()
+        });
+        let writer = Writer::new(Arc::clone(&shared), Arc::clone(&supply), segment, last_record);
+        let writer = Mutex::new(Some(writer));
+        Ok(Self { shared, supply, writer, threads: Mutex::default() })
+    }
+
+    /// As `stepped`, with threads that take the steps.
+    pub(crate) fn start(folder: PathBuf, repository: [u8; 16], start: Start) -> io::Result<Self> {
+        let log = Self::stepped(folder, repository, start)?;
+        let mut threads = log.threads.lock();
+        threads.push(log.supply.start()?);
+        if let Some(writer) = log.writer.lock().take() {
+            let run = || run(writer);
+            threads.push(std::thread::Builder::new().name("tranlog".to_owned()).spawn(run)?);
+        }
+        drop(threads);
+        Ok(log)
+    }
+
+    /// Writes one frame, or syncs what is not synced if `sync_is_due`. `false`: there was nothing
+    /// to do. For a log without threads.
+    pub(crate) fn step(&self, sync_is_due: bool) -> Result<bool, Poisoned> {
+        self.durable()?;
+        let mut writer = self.writer.lock();
+        let Some(writer) = writer.as_mut() else { return Ok(false) };
+        writer.step(sync_is_due).map_err(|error| self.shared.poison(&error))
+    }
+
+    /// Makes or removes one segment. `false`: there was nothing to do. For a log without threads.
+    #[cfg(test)]
+    pub(crate) fn step_supply(&self) -> bool {
+        self.supply.step()
+    }
+
+    /// Whether another record may be handed over.
+    pub(crate) fn check(&self) -> Result<(), CommitError> {
+        if let Some(poisoned) = self.shared.poisoned.get() {
+            return Err(poisoned.clone().into());
+        }
+        if self.shared.unwritten.load(Ordering::Relaxed) > UNSYNCED_BYTES_MAX {
+            return Err(CommitError::Overloaded("too much is waiting to be written"));
+        }
+        Ok(())
+    }
+
+    /// Hands over the next commit. Numbers must rise, and may leave gaps; what lies in a gap
+    /// counts as durable with what comes after it. A volatile commit leaves no record, but others
+    /// must not count as durable before those in front of them are.
+    pub(crate) fn push(&self, number: CommitNumber, record: Vec<u8>, durability: Durability) {
+        let mut queue = self.shared.queue.lock();
+        debug_assert!(queue.through < number);
+        queue.through = number;
+        if durability == Durability::Volatile {
+            if queue.idle {
+                // Nobody waits for it yet: it is shown to others only after this.
+                self.shared.advance(number);
+            }
+            return;
+        }
+        self.shared.unwritten.fetch_add(record.len(), Ordering::Relaxed);
+        queue.records.push(Pushed { number, durability, record });
+        self.wake(queue);
+    }
+
+    fn wake(&self, mut queue: parking_lot::MutexGuard<'_, Queue>) {
+        let wake = std::mem::take(&mut queue.idle);
+        drop(queue);
+        if wake {
+            self.shared.filled.notify_one();
+        }
+    }
+
+    /// The newest commit that is, with all before it, as durable as it was asked to be: its reply
+    /// may leave.
+    pub(crate) fn durable(&self) -> Result<CommitNumber, Poisoned> {
+        match self.shared.poisoned.get() {
+            Some(poisoned) => Err(poisoned.clone()),
+            None => Ok(self.shared.durable()),
+        }
+    }
+
+    pub(crate) fn on_durable(&self, listener: Listener) {
+        self.shared.listeners.write().push(listener);
+    }
+
+    /// Blocks until `number` is durable.
+    pub(crate) fn wait_durable(&self, number: CommitNumber) -> Result<(), Poisoned> {
+        self.wait_until(|shared| shared.durable() >= number)
+    }
+
+    /// The newest commit that would, with all before it that have a record, survive a power cut.
+    pub(crate) fn synced(&self) -> CommitNumber {
+        self.shared.synced()
+    }
+
+    /// Blocks until `number` is synced, for which it need not wait longer than a sync takes.
+    pub(crate) fn wait_synced(&self, number: CommitNumber) -> Result<(), Poisoned> {
+        if self.synced() < number {
+            let mut queue = self.shared.queue.lock();
+            queue.sync_to = queue.sync_to.max(number.min(queue.through));
+            self.wake(queue);
+        }
+        self.wait_until(|shared| shared.synced() >= number)
+    }
+
+    fn wait_until(&self, is_there: impl Fn(&Shared) -> bool) -> Result<(), Poisoned> {
+        while !is_there(&self.shared) && self.step(false)? {}
+        if is_there(&self.shared) {
+            return Ok(());
+        }
+        let mut guard = self.shared.progress.lock();
+        while !is_there(&self.shared) {
+            self.durable()?;
+            self.shared.progressed.wait(&mut guard);
+        }
+        Ok(())
+    }
+
+    /// Lets go of segments that hold nothing after `checkpoint`.
+    pub(crate) fn checkpointed(&self, checkpoint: CommitNumber) {
+        self.supply.checkpointed(checkpoint);
+    }
+
+    /// Frames written and bytes appended since the start.
+    pub(crate) fn written(&self) -> (u64, u64) {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (load(&self.shared.frames), load(&self.shared.bytes))
+    }
+
+    /// Writes and syncs what is queued, and ends the threads.
+    pub(crate) fn close(&self) {
+        self.shared.queue.lock().closing = true;
+        self.shared.filled.notify_one();
+        let mut threads = self.threads.lock();
+        // The writer first: it may still need a segment.
+        while let Some(thread) = threads.pop() {
+            if thread.join().is_err() {
+                log::error!("a thread of the tranlog panicked");
+            }
+            self.supply.close();
+        }
+        // Without threads, only what the caller has written is written.
+    }
+}
+
+impl Drop for Tranlog {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    pub(super) fn durable(&self) -> CommitNumber {
+        CommitNumber(self.durable.load(Ordering::Acquire))
+    }
+
+    pub(super) fn synced(&self) -> CommitNumber {
+        CommitNumber(self.synced.load(Ordering::Acquire))
+    }
+
+    /// Notes a frame of so many bytes that holds so many bytes of records.
+    pub(super) fn count(&self, frame: usize, records: usize) {
+        self.unwritten.fetch_sub(records, Ordering::Relaxed);
+        self.frames.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(frame as u64, Ordering::Relaxed);
+    }
+
+    /// Moves the durable number to `number`, and the synced one along with it if it was there.
+    fn advance(&self, number: CommitNumber) {
+        let is_synced = self.synced() == self.durable();
+        self.durable.store(number.0, Ordering::Release);
+        if is_synced {
+            self.synced.store(number.0, Ordering::Release);
+        }
+    }
+
+    /// Moves the durable number, and the synced one if everything written is synced; tells those
+    /// who wait. Only the writer calls this.
+    pub(super) fn publish(&self, durable: CommitNumber, is_synced: bool) {
+        let moved = self.durable.swap(durable.0, Ordering::AcqRel) != durable.0;
+        if is_synced {
+            self.synced.store(durable.0, Ordering::Release);
+        }
+        self.tell(moved);
+    }
+
+    /// A failed write may have reached the disk or not: nothing after it can be trusted, so
+    /// nobody who waits is ever told that it succeeded.
+    fn poison(&self, error: &io::Error) -> Poisoned {
+        let poisoned = Poisoned { durable: self.durable(), cause: error.to_string().into() };
+        log::error!("{poisoned}");
+        if self.poisoned.set(poisoned.clone()).is_err() {
+            log::error!("the tranlog was poisoned twice");
+        }
+        self.tell(true);
+        poisoned
+    }
+
+    fn tell(&self, listeners: bool) {
+        // Taken so that nobody is between looking at the number and going to sleep.
+        drop(self.progress.lock());
+        self.progressed.notify_all();
+        if listeners {
+            for listener in self.listeners.read().iter() {
+                listener();
+            }
+        }
+    }
+
+    /// Sleeps until there is something to write, to sync or to publish, or until `deadline`.
+    /// `false`: the log closes and nothing is queued.
+    fn sleep(&self, deadline: Option<Instant>) -> bool {
+        let mut queue = self.queue.lock();
+        loop {
+            let is_done = queue.records.is_empty() && queue.through == self.durable();
+            if !is_done || queue.sync_to > self.synced() {
+                return true;
+            }
+            if queue.closing {
+                return false;
+            }
+            queue.idle = true;
+            match deadline {
+                None => self.filled.wait(&mut queue),
+                Some(deadline) => {
+                    if self.filled.wait_until(&mut queue, deadline).timed_out() {
+                        queue.idle = false;
+                        return true;
+                    }
+                }
+            }
+            queue.idle = false;
+        }
+    }
+}
+
+/// The writer's thread: runs until the log closes. A panic poisons like a failed write: nobody
+/// waits for ever.
+fn run(mut writer: Writer) {
+    let shared = Arc::clone(writer.shared());
+    let ended = catch_unwind(AssertUnwindSafe(|| write_until_closed(&mut writer)));
+    let ended = ended.unwrap_or_else(|_| Err(io::Error::other("the tranlog's thread panicked")));
+    if let Err(error) = ended {
+        shared.poison(&error);
+    }
+}
+
+fn write_until_closed(writer: &mut Writer) -> io::Result<()> {
+    const WRITTEN_SYNC: Duration = Duration::from_millis(WRITTEN_SYNC_MS);
+    let shared = Arc::clone(writer.shared());
+    let mut deadline: Option<Instant> = None;
+    loop {
+        let is_due = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let wrote = writer.step(is_due)?;
+        deadline = match writer.is_synced() {
+            true => None,
+            false => deadline.or_else(|| Some(Instant::now() + WRITTEN_SYNC)),
+        };
+        if !wrote && !shared.sleep(deadline) {
+            writer.step(true)?;
+            return Ok(());
+        }
+        if !writer.is_within_batch() {
+            for _ in 0..YIELDS_BEFORE_FRAME {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
