@@ -2,8 +2,8 @@
 //! lets tables be merged. Nobody waits for it, except that commits are refused while memory is
 //! full of documents that the engine does not have.
 
+use crate::at_rest::{EngineError, StateRow};
 use crate::document::{CommitNumber, Document};
-use crate::engine::{EngineError, StateRow};
 use crate::errors::Poisoned;
 use crate::hot::{Collection, Held};
 use crate::limits::CHECKPOINT_LOG_BYTES;
@@ -200,8 +200,10 @@ fn version_at(collection: &Collection, key: &Key, view: CommitNumber) -> Option<
 
 fn compact(store: &Store) -> Result<(), EngineError> {
     let _work = store.engine_work.lock();
-    store.engine.compact(store.views.oldest_engine())?;
-    // Views that open from now on read from the merged tables.
-    store.views.publish_engine(store.engine.state(store.views.engine().commit));
-    Ok(())
+    while store.engine.compact(store.views.oldest_engine())? {
+        // Views that open from now on read from the merged tables.
+        store.views.publish_engine(store.engine.state(store.views.engine().commit));
+        store.engine.release(store.views.oldest_engine())?;
+    }
+    store.engine.release(store.views.oldest_engine())
 }

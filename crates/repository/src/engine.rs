@@ -5,16 +5,21 @@
 //! tables that join the tree in one atomic step together with the commit number they bring it to.
 //! So the tree on disk is always exactly the repository at that commit.
 
+use crate::at_rest::{
+    AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
+};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::errors::{OpenError, ReadError};
+use crate::range::Direction;
 use crate::record::{DecodeError, Reader, put_representation};
-use crate::views::EngineState;
 use bytes::Bytes;
 use lsm_tree::config::{BlockSizePolicy, CompressionPolicy};
 use lsm_tree::{
     AbstractTree, AnyIngestion, AnyTree, Cache, CompressionType, Config, DescriptorTable, Guard,
     SequenceNumberCounter, compaction,
 };
+use parking_lot::Mutex;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,24 +33,26 @@ const BLOCK_BYTES: u32 = 4096;
 const SYSTEM_ID: u32 = 0;
 const STATE_ROW: &[u8] = b"state";
 
-/// A failure of the engine while writing.
-#[derive(Debug, thiserror::Error)]
-#[error("the storage engine could not write: {0}")]
-pub(crate) struct EngineError(String);
+/// Size of a merged table.
+const TABLE_BYTES: u64 = 64 << 20;
 
-/// What the state row says.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StateRow {
-    /// The tree holds exactly this commit and all before.
-    pub commit: CommitNumber,
-    /// The time of that commit; commit times never run backwards.
-    pub time: Timestamp,
-}
+/// Everything is merged once one row in so many only says that a document is deleted: such a row
+/// stands for about one document's dead bytes, and each deletion pays for rewriting so many rows.
+const ROWS_PER_TOMBSTONE: u64 = 8;
 
 /// The tree.
 pub(crate) struct Engine {
     tree: AnyTree,
     sequence: SequenceNumberCounter,
+    /// What the last merge of everything had to leave because of open views.
+    left: Mutex<Left>,
+}
+
+/// Rows of deleted documents that views still needed, and the sequence number at that time.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    tombstones: u64,
+    sequence: u64,
 }
 
 impl Engine {
@@ -61,16 +68,25 @@ impl Engine {
             .map_err(|e| error(e.to_string()))?;
         // Every read must see what the files hold, so the counter starts above all of it.
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(1, |highest| highest + 1));
-        Ok(Self { tree, sequence })
+        Ok(Self { tree, sequence, left: Mutex::default() })
     }
 
-    /// What views read from that open now and see at least `commit`.
-    pub(crate) fn state(&self, commit: CommitNumber) -> EngineState {
+    /// Whether so many rows of deleted documents are there that merging everything is worth it.
+    fn is_full_of_tombstones(&self, oldest: EngineState) -> bool {
+        let left = *self.left.lock();
+        // Whoever needed them then may be gone.
+        let needed = if oldest.sequence < left.sequence { left.tombstones } else { 0 };
+        let tombstones = self.tree.tombstone_count().saturating_sub(needed);
+        tombstones > 0 && tombstones * ROWS_PER_TOMBSTONE >= self.tree.approximate_len() as u64
+    }
+}
+
+impl AtRest for Engine {
+    fn state(&self, commit: CommitNumber) -> EngineState {
         EngineState { commit, sequence: self.sequence.get() }
     }
 
-    /// The state row; zero for a new tree.
-    pub(crate) fn state_row(&self) -> Result<StateRow, ReadError> {
+    fn state_row(&self) -> Result<StateRow, ReadError> {
         let key = engine_key(SYSTEM_ID, STATE_ROW);
         let Some(row) = self.tree.get(&key, self.sequence.get()).map_err(read_error)? else {
             return Ok(StateRow::default());
@@ -81,8 +97,7 @@ impl Engine {
         Ok(StateRow { commit: CommitNumber(commit), time: Timestamp(time) })
     }
 
-    /// The document as of `state`.
-    pub(crate) fn get(
+    fn get(
         &self,
         state: EngineState,
         collection: u32,
@@ -98,67 +113,97 @@ impl Engine {
         row.map(|row| decode_document(&row)).transpose()
     }
 
-    /// Every document row as of `state`, in order, until `visit` fails.
-    pub(crate) fn scan<E: From<ReadError>>(
-        &self,
-        state: EngineState,
-        mut visit: impl FnMut(u32, &str, Document) -> Result<(), E>,
-    ) -> Result<(), E> {
+    fn scan(&self, state: EngineState, visit: VisitRow<'_>) -> Result<(), ReadError> {
         let first = engine_key(SYSTEM_ID + 1, b"");
         for guard in self.tree.range(first.., state.sequence, None) {
             let (key, row) = guard.into_inner().map_err(read_error)?;
             let (id, name) = split_key(&key)?;
-            let document = decode_document(&row)?;
-            visit(id, name, Arc::unwrap_or_clone(document))?;
+            if visit(id, name, decode_document(&row)?).is_break() {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// The documents of one collection as of `state`, in key order, until `visit` fails.
-    pub(crate) fn scan_collection(
+    fn range(
         &self,
         state: EngineState,
         collection: u32,
-        mut visit: impl FnMut(&str, Document) -> Result<(), ReadError>,
+        (from, to): KeyBounds<'_>,
+        direction: Direction,
+        visit: VisitKey<'_>,
     ) -> Result<(), ReadError> {
-        let prefix = engine_key(collection, b"");
-        for guard in self.tree.prefix(prefix, state.sequence, None) {
-            let (key, row) = guard.into_inner().map_err(read_error)?;
-            visit(split_key(&key)?.1, Arc::unwrap_or_clone(decode_document(&row)?))?;
+        let row_key = |key: &str| engine_key(collection, key.as_bytes());
+        let from = match from {
+            Bound::Unbounded => Bound::Included(row_key("")),
+            bound => bound.map(row_key),
+        };
+        let to = match to {
+            Bound::Unbounded => Bound::Excluded(engine_key(collection + 1, b"")),
+            bound => bound.map(row_key),
+        };
+        if is_empty(&from, &to) {
+            return Ok(());
         }
-        Ok(())
+        let mut rows = self.tree.range((from, to), state.sequence, None);
+        loop {
+            let next = match direction {
+                Direction::Ascending => rows.next(),
+                Direction::Descending => rows.next_back(),
+            };
+            let Some(guard) = next else { return Ok(()) };
+            let (key, row) = guard.into_inner().map_err(read_error)?;
+            if visit(split_key(&key)?.1, decode_document(&row)?).is_break() {
+                return Ok(());
+            }
+        }
     }
 
-    /// Starts the tables of a checkpoint.
-    pub(crate) fn ingest(&self, state: StateRow) -> Result<Ingest<'_>, EngineError> {
+    fn ingest(&self, row: StateRow) -> Result<Box<dyn Ingest + '_>, EngineError> {
         let mut ingestion = self.tree.ingestion().map_err(write_error)?;
-        let row = [state.commit.0.to_le_bytes(), state.time.0.to_le_bytes()].concat();
-        ingestion.write(engine_key(SYSTEM_ID, STATE_ROW), row).map_err(write_error)?;
-        Ok(Ingest { ingestion })
+        let fields = [row.commit.0.to_le_bytes(), row.time.0.to_le_bytes()].concat();
+        ingestion.write(engine_key(SYSTEM_ID, STATE_ROW), fields).map_err(write_error)?;
+        Ok(Box::new(Tables { ingestion, tree: &self.tree, before: self.sequence.get() }))
     }
 
-    /// Merges tables where that pays, dropping what no view at or after `oldest` reads.
-    pub(crate) fn compact(&self, oldest: EngineState) -> Result<(), EngineError> {
-        let strategy = Arc::new(compaction::Leveled::default());
-        self.tree.compact(strategy, oldest.sequence).map_err(write_error)?;
+    fn compact(&self, oldest: EngineState) -> Result<bool, EngineError> {
+        let before = self.tree.current_version().id();
+        let levels = compaction::Leveled::default().with_table_target_size(TABLE_BYTES);
+        self.tree.compact(Arc::new(levels), oldest.sequence).map_err(write_error)?;
+        if self.tree.current_version().id() != before {
+            return Ok(true);
+        }
+        // Rows of deleted documents leave only from the last level, and levels that are not full
+        // would keep them, and what they delete, for ever.
+        if !self.is_full_of_tombstones(oldest) {
+            return Ok(false);
+        }
+        let sequence = self.sequence.get();
+        self.tree.major_compact(TABLE_BYTES, oldest.sequence).map_err(write_error)?;
+        *self.left.lock() = Left { tombstones: self.tree.tombstone_count(), sequence };
+        Ok(true)
+    }
+
+    fn release(&self, oldest: EngineState) -> Result<(), EngineError> {
         let mut history = self.tree.get_version_history_lock();
         history.maintenance(&self.tree.tree_config().path, oldest.sequence).map_err(write_error)
     }
 
-    /// Bytes of the tables on disk.
-    pub(crate) fn disk_bytes(&self) -> u64 {
+    fn disk_bytes(&self) -> u64 {
         self.tree.disk_space()
     }
 }
 
 /// The tables of one checkpoint, being written in key order.
-pub(crate) struct Ingest<'a> {
+struct Tables<'a> {
     ingestion: AnyIngestion<'a>,
+    tree: &'a AnyTree,
+    /// Reads what the tree held before.
+    before: u64,
 }
 
-impl Ingest<'_> {
-    /// Adds the newest version of a document, or that it is deleted.
-    pub(crate) fn write(
+impl Ingest for Tables<'_> {
+    fn write(
         &mut self,
         collection: u32,
         key: &str,
@@ -167,14 +212,25 @@ impl Ingest<'_> {
         let row_key = engine_key(collection, key.as_bytes());
         match document {
             Some(document) => self.ingestion.write(row_key, encode_document(document)),
+            // What came and went between two checkpoints leaves nothing to be cleared away.
+            None if !self.tree.contains_key(&row_key, self.before).map_err(write_error)? => Ok(()),
             None => self.ingestion.write_tombstone(row_key),
         }
         .map_err(write_error)
     }
 
-    /// Syncs the tables and adds them to the tree in one step.
-    pub(crate) fn finish(self) -> Result<(), EngineError> {
+    fn finish(self: Box<Self>) -> Result<(), EngineError> {
         self.ingestion.finish().map_err(write_error)
+    }
+}
+
+/// Whether no key can lie between the bounds.
+fn is_empty(from: &Bound<Vec<u8>>, to: &Bound<Vec<u8>>) -> bool {
+    match (from, to) {
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        (Bound::Included(from) | Bound::Excluded(from), Bound::Excluded(to))
+        | (Bound::Excluded(from), Bound::Included(to)) => from >= to,
+        _ => false,
     }
 }
 
@@ -222,4 +278,135 @@ fn decode_document(row: &[u8]) -> Result<Arc<Document>, ReadError> {
         Ok(Arc::new(Document { media_type, body, version, created, updated, expires }))
     };
     decode().map_err(decode_error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::MediaType;
+    use std::ops::ControlFlow;
+
+    const CACHE_BYTES: u64 = 1 << 20;
+
+    fn document(version: u64, bytes: usize) -> Document {
+        Document {
+            media_type: MediaType::Json,
+            body: Bytes::from(vec![b'1'; bytes]),
+            version: CommitNumber(version),
+            created: Timestamp(0),
+            updated: Timestamp(version),
+            expires: None,
+        }
+    }
+
+    /// Writes a checkpoint of documents of 1,000 bytes, and of deletions.
+    fn checkpoint(engine: &Engine, commit: u64, rows: &[(String, bool)]) {
+        let row = StateRow { commit: CommitNumber(commit), time: Timestamp(commit) };
+        let mut ingest = engine.ingest(row).unwrap();
+        for (key, is_there) in rows {
+            let document = is_there.then(|| document(commit, 1000));
+            ingest.write(2, key, document.as_ref()).unwrap();
+        }
+        ingest.finish().unwrap();
+    }
+
+    fn compact(engine: &Engine, oldest: EngineState) {
+        while engine.compact(oldest).unwrap() {}
+        engine.release(engine.state(oldest.commit)).unwrap();
+    }
+
+    fn keys(engine: &Engine, bounds: KeyBounds<'_>, direction: Direction, most: usize) -> String {
+        let mut keys = Vec::new();
+        let state = engine.state(CommitNumber(1));
+        let mut visit = |key: &str, _| {
+            keys.push(key.to_owned());
+            if keys.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        engine.range(state, 2, bounds, direction, &mut visit).unwrap();
+        keys.join(" ")
+    }
+
+    fn folder_bytes(folder: &Path) -> u64 {
+        let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+        entries
+            .map(|entry| match entry.metadata().unwrap() {
+                folder if folder.is_dir() => folder_bytes(&entry.path()),
+                file => file.len(),
+            })
+            .sum()
+    }
+
+    #[test]
+    fn ranges_keep_to_their_bounds_in_both_directions() {
+        use Bound::{Excluded, Included, Unbounded};
+        use Direction::{Ascending, Descending};
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        let mut ingest = engine.ingest(StateRow::default()).unwrap();
+        for (collection, key) in [(1, "z"), (2, "a"), (2, "b"), (2, "c"), (2, "ü"), (3, "a")] {
+            ingest.write(collection, key, Some(&document(1, 10))).unwrap();
+        }
+        ingest.finish().unwrap();
+        let all = (Unbounded, Unbounded);
+        assert_eq!(keys(&engine, all, Ascending, 9), "a b c ü");
+        assert_eq!(keys(&engine, all, Descending, 9), "ü c b a");
+        assert_eq!(keys(&engine, all, Descending, 2), "ü c");
+        assert_eq!(keys(&engine, (Included("b"), Excluded("ü")), Ascending, 9), "b c");
+        assert_eq!(keys(&engine, (Excluded("b"), Included("ü")), Descending, 9), "ü c");
+        assert_eq!(keys(&engine, (Excluded("b"), Excluded("b")), Ascending, 9), "");
+        assert_eq!(keys(&engine, (Included("c"), Included("a")), Ascending, 9), "");
+        assert_eq!(keys(&engine, (Included("c"), Included("c")), Ascending, 9), "c");
+    }
+
+    #[test]
+    fn what_came_and_went_between_checkpoints_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        checkpoint(&engine, 1, &[("a".to_owned(), true)]);
+        checkpoint(&engine, 2, &[("a".to_owned(), false), ("b".to_owned(), false)]);
+        assert_eq!(engine.tree.tombstone_count(), 1);
+    }
+
+    /// Each round writes a thousand documents under new keys and deletes those of the round before.
+    #[test]
+    fn churn_of_short_lived_documents_stays_flat() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        let mut largest = 0;
+        for round in 1..=40_u64 {
+            let before = (0..1000).map(|i| (format!("{:04}-{i:04}", round - 1), false));
+            let rows: Vec<_> =
+                before.chain((0..1000).map(|i| (format!("{round:04}-{i:04}"), true))).collect();
+            checkpoint(&engine, round, &rows);
+            compact(&engine, engine.state(CommitNumber(round)));
+            largest = largest.max(folder_bytes(folder.path()));
+        }
+        assert!(largest < 8 << 20, "{largest} bytes on disk for 1 MB of documents");
+        let rows: Vec<_> = (0..1000).map(|i| (format!("0040-{i:04}"), false)).collect();
+        checkpoint(&engine, 41, &rows);
+        compact(&engine, engine.state(CommitNumber(41)));
+        assert!(folder_bytes(folder.path()) < 64 << 10, "everything is deleted");
+        assert_eq!(engine.tree.tombstone_count(), 0);
+        drop(engine);
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        assert_eq!(engine.state_row().unwrap().commit, CommitNumber(41));
+    }
+
+    #[test]
+    fn an_open_view_reads_on_while_everything_is_deleted_and_merged() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        let rows = |is_there| (0..100).map(|i| (format!("{i:02}"), is_there)).collect::<Vec<_>>();
+        checkpoint(&engine, 1, &rows(true));
+        let view = engine.state(CommitNumber(1));
+        checkpoint(&engine, 2, &rows(false));
+        while engine.compact(view).unwrap() {}
+        engine.release(view).unwrap();
+        assert_eq!(engine.get(view, 2, "07").unwrap().unwrap().version, CommitNumber(1));
+        assert_eq!(engine.get(engine.state(CommitNumber(2)), 2, "07").unwrap(), None);
+        // It closes.
+        compact(&engine, engine.state(CommitNumber(2)));
+        assert!(folder_bytes(folder.path()) < 64 << 10);
+        assert_eq!(engine.tree.tombstone_count(), 0);
+    }
 }

@@ -271,8 +271,8 @@ pub(crate) fn alive(document: Option<Arc<Document>>, time: Timestamp) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::at_rest::EngineState;
     use crate::document::MediaType;
-    use crate::views::EngineState;
     use bytes::Bytes;
 
     fn version(number: u64) -> Version {

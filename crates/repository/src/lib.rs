@@ -5,6 +5,7 @@
 //! commits are serializable and durable; `docs/format.md` has every byte it puts on disk.
 
 mod apply;
+mod at_rest;
 mod attempt;
 mod checkpoint;
 mod conflict;
@@ -20,6 +21,7 @@ mod lane;
 pub mod limits;
 mod merge;
 mod name;
+mod range;
 mod record;
 mod recovery;
 mod repository;
@@ -39,6 +41,7 @@ pub use errors::{
 pub use generated::KeyRandomness;
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
+pub use range::Direction;
 pub use repository::{Options, Recovery, Repository, Stats};
 pub use store::Clock;
 pub use transaction::{Outcome, Transaction};

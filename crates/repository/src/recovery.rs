@@ -1,6 +1,7 @@
 //! Opening: the engine's state, then the tranlog after it, through the same door as live commits.
 
 use crate::apply::{self, COLLECTIONS, COLLECTIONS_ID};
+use crate::at_rest::{AtRest, EngineState};
 use crate::document::{CommitNumber, Document};
 use crate::engine::Engine;
 use crate::errors::{OpenError, ReadError};
@@ -9,13 +10,15 @@ use crate::hot::Hot;
 use crate::lane::Lane;
 use crate::limits::MEMORY_BYTES_MIN;
 use crate::name::CollectionName;
+use crate::range::Direction;
 use crate::record::{self, Write};
 use crate::repository::{Options, Recovery};
 use crate::store::{Counters, Sequence, Store};
 use crate::tranlog::{Scan, SegmentSizes, Start, Tranlog, scan};
-use crate::views::{EngineState, Views};
+use crate::views::Views;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -42,7 +45,7 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
     let engine = Engine::open(&folder.engine(), options.memory_bytes / BLOCK_CACHE_SHARE)?;
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
-    let replayed = replay(&folder, engine)?;
+    let replayed = replay(&folder, Box::new(engine))?;
     replayed.scan.settle()?;
     let recovery = Recovery {
         created,
@@ -91,7 +94,7 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
 pub(crate) struct Replayed {
     pub hot: Hot,
     pub views: Arc<Views>,
-    pub engine: Engine,
+    pub engine: Box<dyn AtRest>,
     pub sequence: Sequence,
     pub scan: Scan,
     pub commits: u64,
@@ -102,13 +105,13 @@ pub(crate) struct Replayed {
 }
 
 /// Reads engine and tranlog; changes nothing on disk.
-pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenError> {
+pub(crate) fn replay(folder: &Folder, engine: Box<dyn AtRest>) -> Result<Replayed, OpenError> {
     let unreadable =
         |error: ReadError| OpenError::Engine { path: folder.engine(), why: error.to_string() };
     let row = engine.state_row().map_err(unreadable)?;
     let at = engine.state(row.commit);
     let hot = Hot::new();
-    load_collections(&hot, &engine, at).map_err(unreadable)?;
+    load_collections(&hot, &*engine, at).map_err(unreadable)?;
     let mut replay = Replay {
         views: Arc::new(Views::new(row.commit, row.time, at)),
         hot,
@@ -134,7 +137,7 @@ pub(crate) fn replay(folder: &Folder, engine: Engine) -> Result<Replayed, OpenEr
 struct Replay {
     hot: Hot,
     views: Arc<Views>,
-    engine: Engine,
+    engine: Box<dyn AtRest>,
     /// The engine's state, which does not move while the log is replayed.
     at: EngineState,
     sequence: Sequence,
@@ -173,7 +176,7 @@ impl Replay {
 }
 
 /// Makes the collections known that the engine holds.
-fn load_collections(hot: &Hot, engine: &Engine, at: EngineState) -> Result<(), ReadError> {
+fn load_collections(hot: &Hot, engine: &dyn AtRest, at: EngineState) -> Result<(), ReadError> {
     let damaged =
         |what: String| ReadError::Engine(format!("the list of collections: {what}").into());
     let name = |name: &str| CollectionName::new(name).map_err(|e| damaged(e.to_string()));
@@ -181,10 +184,21 @@ fn load_collections(hot: &Hot, engine: &Engine, at: EngineState) -> Result<(), R
     if at.commit == CommitNumber(0) {
         return Ok(());
     }
-    engine.scan_collection(at, catalog.id, |key, document| {
-        let id =
-            apply::collection_id(&document).ok_or_else(|| damaged(format!("no id for {key}")))?;
-        hot.add_collection(&name(key)?, id);
-        Ok(())
-    })
+    let mut refused = None;
+    let everything = (Bound::Unbounded, Bound::Unbounded);
+    engine.range(at, catalog.id, everything, Direction::Ascending, &mut |key, document| {
+        let id = apply::collection_id(&document);
+        let id = id.ok_or_else(|| damaged(format!("no id for {key}")));
+        match name(key).and_then(|name| Ok((name, id?))) {
+            Ok((name, id)) => {
+                hot.add_collection(&name, id);
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                refused = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    })?;
+    refused.map_or(Ok(()), Err)
 }

@@ -2,10 +2,10 @@
 //! function that decides commits.
 
 use crate::apply::{self, Changed};
+use crate::at_rest::AtRest;
 use crate::conflict::{self, Conflict, Place};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
-use crate::engine::Engine;
 use crate::errors::{CommitError, ReadError};
 use crate::hot::{Collection, Held, Hot, alive};
 use crate::lane::Lane;
@@ -77,7 +77,7 @@ pub(crate) enum Decision {
 pub(crate) struct Store {
     pub hot: Hot,
     pub views: Arc<Views>,
-    pub engine: Engine,
+    pub engine: Box<dyn AtRest>,
     pub tranlog: Tranlog,
     pub sequence: Mutex<Sequence>,
     pub lane: Lane,

@@ -4,12 +4,13 @@
 use crate::apply::COLLECTIONS_ID;
 use crate::document::{CommitNumber, Document, MediaType};
 use crate::engine::Engine;
-use crate::errors::{OpenError, ReadError};
+use crate::errors::OpenError;
 use crate::folder::Folder;
 use crate::json;
 use crate::name::Key;
 use crate::recovery;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Findings listed one by one; more are only counted.
@@ -50,7 +51,7 @@ impl VerifyReport {
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
     let folder = Folder::open(folder)?;
     let engine = Engine::open(&folder.engine(), CACHE_BYTES)?;
-    let replayed = recovery::replay(&folder, engine)?;
+    let replayed = recovery::replay(&folder, Box::new(engine))?;
     let mut report = VerifyReport {
         last: replayed.scan.last,
         checkpoint: replayed.checkpoint,
@@ -65,10 +66,10 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
     let names: BTreeMap<u32, String> =
         replayed.hot.collections().iter().map(|c| (c.id, c.name.to_string())).collect();
     let at = replayed.views.engine();
-    let scanned: Result<(), ReadError> = replayed.engine.scan(at, |id, key, document| {
+    let scanned = replayed.engine.scan(at, &mut |id, key, document| {
         let Some(name) = names.get(&id) else {
             report.found(format!("{key}: it is in collection {id}, which has no name"));
-            return Ok(());
+            return ControlFlow::Continue(());
         };
         let newer = Key::new(key).ok().and_then(|key| {
             let held = replayed.hot.collections();
@@ -77,7 +78,7 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
         if newer.is_none() {
             check(&mut report, name, key, &document, at.commit);
         }
-        Ok(())
+        ControlFlow::Continue(())
     });
     if let Err(error) = scanned {
         report.found(error.to_string());

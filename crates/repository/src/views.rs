@@ -1,19 +1,12 @@
 //! Open views: which versions somebody may still read, and the engine state each view reads from.
 
+use crate::at_rest::EngineState;
 use crate::document::{CommitNumber, Timestamp};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A state of the engine: exactly the repository at `commit`, read at `sequence`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct EngineState {
-    pub commit: CommitNumber,
-    /// The engine's own sequence number, which has no other meaning.
-    pub sequence: u64,
-}
 
 #[derive(Debug, Default)]
 struct Open {
