@@ -1,19 +1,25 @@
 //! The data folder: its files, its lock and its identity. `docs/format.md`, "Folder".
 
+use crate::disk::{Disk, Lock};
 use crate::errors::OpenError;
-use crate::tranlog::sync_folder;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use crate::tranlog::Home;
+use std::any::Any;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const FORMAT_LINE: &str = "sarsen repository, format 1";
 
+/// More of a file that should be a format file is not looked at.
+const FORMAT_BYTES_MAX: u64 = 4096;
+
 /// An open and locked data folder.
 pub(crate) struct Folder {
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     /// What the segments of the tranlog say they belong to.
-    pub id: [u8; 16],
-    pub lock: File,
+    id: [u8; 16],
+    pub lock: Box<dyn Any + Send + Sync>,
 }
 
 impl Folder {
@@ -22,62 +28,86 @@ impl Folder {
         self.path.join("engine")
     }
 
-    /// The tranlog's folder.
-    pub(crate) fn tranlog(&self) -> PathBuf {
-        self.path.join("tranlog")
+    /// The tranlog's place.
+    pub(crate) fn tranlog(&self) -> Home {
+        let (disk, folder) = (Arc::clone(&self.disk), self.path.join("tranlog"));
+        Home { disk, folder, repository: self.id }
     }
 
-    /// Opens the folder, or makes a new repository where it is missing or empty.
-    pub(crate) fn open_or_create(path: &Path) -> Result<(Self, bool), OpenError> {
-        std::fs::create_dir_all(path).map_err(io_error("create the folder", path))?;
-        let format = path.join("format");
-        if !format.exists() {
-            refuse_foreign(path)?;
+    /// Opens the folder, or makes a new repository where it is missing or empty. Its names are
+    /// durable only after `sync`.
+    pub(crate) fn open_or_create(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+    ) -> Result<(Self, bool), OpenError> {
+        disk.create_folder(path).map_err(io_error("create the folder", path))?;
+        if !holds_format(&*disk, path)? {
+            refuse_foreign(&*disk, path)?;
         }
-        let lock = lock(path)?;
+        let lock = lock(&*disk, path)?;
         // Looked at again now that nobody else can be making it.
-        if format.exists() {
-            return Ok((Self::read(path, lock)?, false));
+        if holds_format(&*disk, path)? {
+            return Ok((Self::read(disk, path, lock)?, false));
         }
-        Ok((Self::create(path, lock)?, true))
+        Ok((Self::create(disk, path, lock)?, true))
     }
 
-    fn create(path: &Path, lock: File) -> Result<Self, OpenError> {
+    fn create(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        lock: Box<dyn Any + Send + Sync>,
+    ) -> Result<Self, OpenError> {
         let mut id = [0; 16];
         getrandom::fill(&mut id)
             .map_err(std::io::Error::other)
             .map_err(io_error("get randomness for", path))?;
         let tranlog = path.join("tranlog");
-        std::fs::create_dir_all(&tranlog).map_err(io_error("create the folder", &tranlog))?;
+        disk.create_folder(&tranlog).map_err(io_error("create the folder", &tranlog))?;
         // The format file is last: a folder without it holds nothing yet.
         let (unfinished, format) = (path.join("format.tmp"), path.join("format"));
         let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut file = File::create(&unfinished).map_err(io_error("create", &unfinished))?;
-        writeln!(file, "{FORMAT_LINE}\nid {hex}")
-            .and_then(|()| file.sync_all())
-            .and_then(|()| std::fs::rename(&unfinished, &format))
-            .and_then(|()| sync_folder(path))
-            .and_then(|()| path.canonicalize()?.parent().map_or(Ok(()), sync_folder))
-            .map_err(io_error("write", &format))?;
-        Ok(Self { path: path.to_owned(), id, lock })
+        let text = format!("{FORMAT_LINE}\nid {hex}\n");
+        let written = disk.create(&unfinished).and_then(|file| {
+            file.write(text.as_bytes(), 0)?;
+            file.sync()?;
+            disk.rename(&unfinished, &format)?;
+            // What others put beside it must not be found without it.
+            disk.sync_folder(path)
+        });
+        written.map_err(io_error("write", &format))?;
+        Ok(Self { disk, path: path.to_owned(), id, lock })
     }
 
     /// Opens a folder that must hold a repository.
-    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(crate) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, OpenError> {
         let format = path.join("format");
         // Before the lock, which makes a file, and whose absence says nothing to a person.
-        std::fs::metadata(&format).map_err(io_error("read", &format))?;
-        Self::read(path, lock(path)?)
+        disk.length(&format).map_err(io_error("read", &format))?;
+        let lock = lock(&*disk, path)?;
+        Self::read(disk, path, lock)
     }
 
-    /// Makes the names in the folder durable.
+    /// Makes the names in the folder durable, and its own. An opening that was cut short may have
+    /// left any of them undone.
     pub(crate) fn sync(&self) -> Result<(), OpenError> {
-        sync_folder(&self.path).map_err(io_error("sync", &self.path))
+        self.disk.sync_folder(&self.path).map_err(io_error("sync", &self.path))?;
+        let path = std::path::absolute(&self.path).map_err(io_error("find", &self.path))?;
+        let Some(above) = path.parent() else { return Ok(()) };
+        match self.disk.sync_folder(above) {
+            // Whoever does not let us read the folder above has made this one.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            synced => synced.map_err(io_error("sync", above)),
+        }
     }
 
-    fn read(path: &Path, lock: File) -> Result<Self, OpenError> {
+    fn read(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        lock: Box<dyn Any + Send + Sync>,
+    ) -> Result<Self, OpenError> {
         let format = path.join("format");
-        let text = std::fs::read_to_string(&format).map_err(io_error("read", &format))?;
+        let text = disk.read(&format, 0, FORMAT_BYTES_MAX).map_err(io_error("read", &format))?;
+        let text = String::from_utf8_lossy(&text);
         let not = |why: String| OpenError::NotARepository { path: path.to_owned(), why };
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
@@ -89,18 +119,20 @@ impl Folder {
             .and_then(|line| line.strip_prefix("id "))
             .and_then(parse_id)
             .ok_or_else(|| not("expected \"id\" and 32 hexadecimal digits".to_owned()))?;
-        Ok(Self { path: path.to_owned(), id, lock })
+        Ok(Self { disk, path: path.to_owned(), id, lock })
     }
 }
 
+fn holds_format(disk: &dyn Disk, path: &Path) -> Result<bool, OpenError> {
+    let names = disk.names(path).map_err(io_error("read the folder", path))?;
+    Ok(names.iter().any(|name| name == "format"))
+}
+
 /// Refuses a folder that holds something else than a repository in the making.
-fn refuse_foreign(path: &Path) -> Result<(), OpenError> {
-    let entries = std::fs::read_dir(path).map_err(io_error("read the folder", path))?;
-    for entry in entries {
-        let name = entry.map_err(io_error("read the folder", path))?.file_name();
+fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), OpenError> {
+    for name in disk.names(path).map_err(io_error("read the folder", path))? {
         // The first three are left by a creation that was cut short, the last by mkfs.
-        if !matches!(name.to_str(), Some("lock" | "tranlog" | "format.tmp" | "lost+found")) {
-            let name = name.to_string_lossy();
+        if !matches!(name.as_str(), "lock" | "tranlog" | "format.tmp" | "lost+found") {
             let why = format!("expected an empty folder or a file named format, found {name}");
             return Err(OpenError::NotARepository { path: path.to_owned(), why });
         }
@@ -120,31 +152,12 @@ fn parse_id(hex: &str) -> Option<[u8; 16]> {
 }
 
 /// Takes the lock, and writes down who has it.
-fn lock(path: &Path) -> Result<File, OpenError> {
+fn lock(disk: &dyn Disk, path: &Path) -> Result<Box<dyn Any + Send + Sync>, OpenError> {
     let name = path.join("lock");
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&name)
-        .map_err(io_error("create", &name))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // Only for the message: a holder that cannot be read is left out of it.
-            let pid =
-                file.read_to_string(&mut holder).ok().and_then(|_| holder.trim().parse().ok());
-            return Err(OpenError::Locked { path: path.to_owned(), pid });
-        }
-        Err(TryLockError::Error(source)) => return Err(io_error("lock", &name)(source)),
+    match disk.lock(&name).map_err(io_error("lock", &name))? {
+        Lock::Held(lock) => Ok(lock),
+        Lock::HeldBy(pid) => Err(OpenError::Locked { path: path.to_owned(), pid }),
     }
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(io_error("write", &name))?;
-    Ok(file)
 }
 
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> OpenError {

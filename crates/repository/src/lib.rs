@@ -9,6 +9,7 @@ mod at_rest;
 mod attempt;
 mod checkpoint;
 mod conflict;
+mod disk;
 mod document;
 mod durability;
 mod engine;

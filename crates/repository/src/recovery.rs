@@ -2,6 +2,7 @@
 
 use crate::apply::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::at_rest::{AtRest, EngineState};
+use crate::disk::Files;
 use crate::document::{CommitNumber, Document};
 use crate::engine::Engine;
 use crate::errors::{OpenError, ReadError};
@@ -41,12 +42,12 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
     if options.memory_bytes < MEMORY_BYTES_MIN {
         return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
     }
-    let (folder, created) = Folder::open_or_create(&options.folder)?;
+    let (folder, created) = Folder::open_or_create(Arc::new(Files), &options.folder)?;
     let engine = Engine::open(&folder.engine(), options.memory_bytes / BLOCK_CACHE_SHARE)?;
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
     let replayed = replay(&folder, Box::new(engine))?;
-    replayed.scan.settle()?;
+    replayed.scan.settle(&folder.tranlog())?;
     let recovery = Recovery {
         created,
         replayed: replayed.commits,
@@ -68,8 +69,9 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
         last: replayed.scan.last,
         sizes: SegmentSizes::default(),
     };
-    let tranlog = Tranlog::start(folder.tranlog(), folder.id, start).map_err(|source| {
-        OpenError::Io { action: "make a tranlog segment in", path: folder.tranlog(), source }
+    let tranlog = Tranlog::start(folder.tranlog(), start).map_err(|source| {
+        let path = folder.tranlog().folder;
+        OpenError::Io { action: "make a tranlog segment in", path, source }
     })?;
     let store = Store {
         hot: replayed.hot,
@@ -126,9 +128,8 @@ pub(crate) fn replay(folder: &Folder, engine: Box<dyn AtRest>) -> Result<Replaye
         },
         bytes: 0,
     };
-    let scan = scan(&folder.tranlog(), folder.id, row.commit, &mut |number, record| {
-        replay.record(number, &record)
-    })?;
+    let scan =
+        scan(&folder.tranlog(), row.commit, &mut |number, record| replay.record(number, &record))?;
     let Replay { hot, views, engine, sequence, bytes, .. } = replay;
     let commits = scan.visited;
     Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint: row.commit })

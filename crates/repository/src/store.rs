@@ -14,7 +14,7 @@ use crate::record::{self, Write};
 use crate::tranlog::Tranlog;
 use crate::views::{View, Views};
 use parking_lot::Mutex;
-use std::fs::File;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -89,7 +89,7 @@ pub(crate) struct Store {
     /// would let go of what the earlier one has not written.
     pub engine_work: Mutex<()>,
     /// Locked for as long as anybody can still reach the engine.
-    pub _lock: File,
+    pub _lock: Box<dyn Any + Send + Sync>,
 }
 
 impl Store {

@@ -2,6 +2,7 @@
 //! lock and changes no data; the storage engine removes leftovers of its own when it is opened.
 
 use crate::apply::COLLECTIONS_ID;
+use crate::disk::Files;
 use crate::document::{CommitNumber, Document, MediaType};
 use crate::engine::Engine;
 use crate::errors::OpenError;
@@ -12,6 +13,7 @@ use crate::recovery;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Findings listed one by one; more are only counted.
 const FINDINGS_MAX: usize = 100;
@@ -49,7 +51,7 @@ impl VerifyReport {
 
 /// Reads and checks the repository in `folder`. `Err`: it cannot be read at all.
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
-    let folder = Folder::open(folder)?;
+    let folder = Folder::open(Arc::new(Files), folder)?;
     let engine = Engine::open(&folder.engine(), CACHE_BYTES)?;
     let replayed = recovery::replay(&folder, Box::new(engine))?;
     let mut report = VerifyReport {

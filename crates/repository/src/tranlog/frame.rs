@@ -1,8 +1,9 @@
 //! Frames: what one write to a segment holds. `docs/format.md`, "Frame".
 
+use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::limits::TRANSACTION_BYTES_MAX;
-use crate::tranlog::segment::{BLOCK_BYTES, SegmentHeader};
+use crate::tranlog::segment::SegmentHeader;
 use bytes::Bytes;
 
 const MAGIC: [u8; 4] = *b"SFR1";

@@ -14,7 +14,7 @@ mod writer;
 
 pub(crate) use pipeline::{Start, Tranlog};
 pub(crate) use reader::{Scan, scan};
-pub(crate) use segment::sync_folder;
+pub(crate) use segment::Home;
 pub(crate) use supply::SegmentSizes;
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::errors::{CommitError, Poisoned};
 use crate::limits::{UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
+use crate::tranlog::segment::Home;
 use crate::tranlog::supply::{SegmentSizes, Supply, UsedSegment};
 use crate::tranlog::writer::Writer;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -89,9 +89,9 @@ pub(crate) struct Tranlog {
 impl Tranlog {
     /// Goes on at `start` with a segment of its own. Nothing is written but by [`Self::step`] and
     /// by those who wait.
-    pub(crate) fn stepped(folder: PathBuf, repository: [u8; 16], start: Start) -> io::Result<Self> {
+    pub(crate) fn stepped(home: Home, start: Start) -> io::Result<Self> {
         let Start { used, checkpoint, last_record, last, sizes } = start;
-        let supply = Arc::new(Supply::new(folder, repository, (used, checkpoint), sizes));
+        let supply = Arc::new(Supply::new(home, (used, checkpoint), sizes));
         let segment = supply.first()?;
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue { through: last, ..Queue::default() }),
@@ -105,8 +105,8 @@ impl Tranlog {
     }
 
     /// As `stepped`, with threads that take the steps.
-    pub(crate) fn start(folder: PathBuf, repository: [u8; 16], start: Start) -> io::Result<Self> {
-        let log = Self::stepped(folder, repository, start)?;
+    pub(crate) fn start(home: Home, start: Start) -> io::Result<Self> {
+        let log = Self::stepped(home, start)?;
         let mut threads = log.threads.lock();
         threads.push(log.supply.start()?);
         if let Some(writer) = log.writer.lock().take() {

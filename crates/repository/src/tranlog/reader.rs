@@ -1,14 +1,13 @@
 //! Reading the log back: every record after a commit, in order, and where the log really ends.
 //! `docs/transactions.md`, "The tranlog", has the argument.
 
+use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::errors::OpenError;
 use crate::tranlog::frame::{self, Found, FrameHeader, Numbered};
-use crate::tranlog::segment::{self, BLOCK_BYTES, SegmentHeader};
+use crate::tranlog::segment::{Home, SegmentHeader};
 use crate::tranlog::supply::UsedSegment;
 use bytes::Bytes;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Takes each record that is read; `Err` says why it cannot be.
@@ -37,6 +36,7 @@ pub(crate) struct TornTail {
     pub segment: PathBuf,
     pub offset: u64,
     pub why: &'static str,
+    sequence: u64,
     /// Where frames begin that were dropped.
     frames: Vec<u64>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct TornTail {
 /// A frame that was read, and may be on its way to the disk only.
 #[derive(Debug)]
 struct Unproven {
-    segment: PathBuf,
+    sequence: u64,
     offset: u64,
     frame: Bytes,
     last: CommitNumber,
@@ -56,18 +56,18 @@ impl Scan {
     ///
     /// The frames are written again, since a sync alone proves nothing: one that failed earlier may
     /// have left pages that look clean and never reached the disk.
-    pub(crate) fn settle(&self) -> Result<(), OpenError> {
+    pub(crate) fn settle(&self, home: &Home) -> Result<(), OpenError> {
         const CLEAR: &[u8] = &[0; BLOCK_BYTES];
-        let rewrite = |path: &Path, parts: &mut dyn Iterator<Item = (u64, &[u8])>| {
-            segment::rewrite(path, parts)
-                .map_err(|source| io_error("settle the end of", path, source))
+        let rewrite = |sequence: u64, parts: &mut dyn Iterator<Item = (u64, &[u8])>| {
+            home.rewrite(sequence, parts)
+                .map_err(|source| io_error("settle the end of", &home.path(sequence), source))
         };
         if let Some(torn) = &self.torn_tail {
-            rewrite(&torn.segment, &mut torn.frames.iter().map(|&offset| (offset, CLEAR)))?;
+            rewrite(torn.sequence, &mut torn.frames.iter().map(|&offset| (offset, CLEAR)))?;
         }
-        for frames in self.unproven.chunk_by(|a, b| a.segment == b.segment) {
+        for frames in self.unproven.chunk_by(|a, b| a.sequence == b.sequence) {
             let parts = &mut frames.iter().map(|frame| (frame.offset, &frame.frame[..]));
-            rewrite(&frames[0].segment, parts)?;
+            rewrite(frames[0].sequence, parts)?;
         }
         Ok(())
     }
@@ -77,15 +77,10 @@ fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> OpenEr
     OpenError::Io { action, path: path.to_owned(), source }
 }
 
-/// Reads the segments in `folder` and gives every record after `after` to `visit`, in order.
-pub(crate) fn scan(
-    folder: &Path,
-    repository: [u8; 16],
-    after: CommitNumber,
-    visit: Visit<'_>,
-) -> Result<Scan, OpenError> {
+/// Reads the segments and gives every record after `after` to `visit`, in order.
+pub(crate) fn scan(home: &Home, after: CommitNumber, visit: Visit<'_>) -> Result<Scan, OpenError> {
     let sequences =
-        segment::list(folder).map_err(|source| io_error("read the folder", folder, source))?;
+        home.sequences().map_err(|source| io_error("read the folder", &home.folder, source))?;
     let scan = Scan {
         last: after,
         last_record: after,
@@ -94,12 +89,11 @@ pub(crate) fn scan(
         torn_tail: None,
         unproven: Vec::new(),
     };
-    let mut walk = Walk { after, last: None, repository, visit, scan };
+    let mut walk = Walk { home, after, last: None, visit, scan };
     for (i, &sequence) in sequences.iter().enumerate() {
-        let path = segment::path(folder, sequence);
-        match sequences.get(i + 1).and_then(|&next| first_frame(&segment::path(folder, next))) {
-            Some(next) if next.previous <= after => walk.skip(&path, sequence, next.previous)?,
-            _ => walk.segment(&path, sequence)?,
+        match sequences.get(i + 1).and_then(|&next| first_frame(home, next)) {
+            Some(next) if next.previous <= after => walk.skip(sequence, next.previous)?,
+            _ => walk.segment(sequence)?,
         }
     }
     walk.scan.last_record = walk.last.unwrap_or(after);
@@ -109,13 +103,12 @@ pub(crate) fn scan(
 
 /// The header of the first frame of a segment. `None` where that cannot be read for certain: then
 /// the segment before it is read too, and what is wrong is found there.
-fn first_frame(path: &Path) -> Option<FrameHeader> {
-    let mut start = vec![0; BLOCK_BYTES + frame::HEADER_BYTES];
-    let mut file = File::open(path).ok()?;
-    file.read_exact(&mut start).ok()?;
+fn first_frame(home: &Home, sequence: u64) -> Option<FrameHeader> {
+    const START_BYTES: usize = BLOCK_BYTES + frame::HEADER_BYTES;
+    let read = |bytes: usize| home.disk.read(&home.path(sequence), 0, bytes as u64).ok();
+    let start = read(START_BYTES).filter(|start| start.len() == START_BYTES)?;
     let header = SegmentHeader::decode(&start[..BLOCK_BYTES]).ok()?;
-    let rest = frame::payload_bytes(&start[BLOCK_BYTES..])?;
-    file.take(rest as u64).read_to_end(&mut start).ok()?;
+    let start = read(START_BYTES + frame::payload_bytes(&start[BLOCK_BYTES..])?)?;
     match frame::decode(&header, &Bytes::from(start).slice(BLOCK_BYTES..)) {
         Found::Frame(frame, ..) => Some(frame),
         _ => None,
@@ -123,33 +116,36 @@ fn first_frame(path: &Path) -> Option<FrameHeader> {
 }
 
 struct Walk<'a> {
+    home: &'a Home,
     after: CommitNumber,
     /// The last record read or passed over, which the next frame must follow; unknown at first.
     last: Option<CommitNumber>,
-    repository: [u8; 16],
     visit: Visit<'a>,
     scan: Scan,
 }
 
 impl Walk<'_> {
     /// Notes a segment that holds nothing to visit: the one after it begins after `last`.
-    fn skip(&mut self, path: &Path, sequence: u64, last: CommitNumber) -> Result<(), OpenError> {
-        let bytes = std::fs::metadata(path).map_err(|source| io_error("read", path, source))?.len();
+    fn skip(&mut self, sequence: u64, last: CommitNumber) -> Result<(), OpenError> {
+        let path = self.home.path(sequence);
+        let bytes = self.home.disk.length(&path);
+        let bytes = bytes.map_err(|source| io_error("read", &path, source))?;
         self.scan.segments.push(UsedSegment { sequence, last, bytes });
         self.last = Some(last);
         Ok(())
     }
 
-    fn segment(&mut self, path: &Path, sequence: u64) -> Result<(), OpenError> {
+    fn segment(&mut self, sequence: u64) -> Result<(), OpenError> {
+        let path = self.home.path(sequence);
         let damaged = |offset: usize, why: String| OpenError::Damaged {
-            segment: path.to_owned(),
+            segment: path.clone(),
             offset: offset as u64,
             why,
         };
-        let content =
-            Bytes::from(std::fs::read(path).map_err(|source| io_error("read", path, source))?);
+        let content = self.home.disk.read(&path, 0, u64::MAX);
+        let content = Bytes::from(content.map_err(|source| io_error("read", &path, source))?);
         let header = SegmentHeader::decode(&content).map_err(|why| damaged(0, why))?;
-        if (header.sequence, header.repository) != (sequence, self.repository) {
+        if (header.sequence, header.repository) != (sequence, self.home.repository) {
             return Err(damaged(0, "it belongs to another place or another repository".to_owned()));
         }
         let mut at = BLOCK_BYTES;
@@ -157,9 +153,8 @@ impl Walk<'_> {
             match frame::decode(&header, &content.slice(at.min(content.len())..)) {
                 Found::Frame(frame, records, length) => {
                     let last = self.frame(&frame, records).map_err(|why| damaged(at, why))?;
-                    let (segment, offset) = (path.to_owned(), at as u64);
-                    let frame = content.slice(at..at + length);
-                    self.scan.unproven.push(Unproven { segment, offset, frame, last });
+                    let (offset, frame) = (at as u64, content.slice(at..at + length));
+                    self.scan.unproven.push(Unproven { sequence, offset, frame, last });
                     at += length;
                 }
                 Found::Nothing => break None,
@@ -174,8 +169,8 @@ impl Walk<'_> {
         }
         if !frames.is_empty() {
             let why = broken.unwrap_or("a frame that was not synced is missing");
-            let (segment, offset) = (path.to_owned(), at as u64);
-            self.scan.torn_tail = Some(TornTail { segment, offset, why, frames });
+            let (segment, offset) = (path, at as u64);
+            self.scan.torn_tail = Some(TornTail { segment, offset, why, sequence, frames });
         }
         let last = self.last.unwrap_or(self.after);
         self.scan.segments.push(UsedSegment { sequence, last, bytes: content.len() as u64 });

@@ -1,14 +1,10 @@
 //! Segment files: made, filled with zeros, given a header, opened. `docs/format.md`, "Segment".
+//! No write ever touches a block that an earlier acknowledged write filled.
 
-use crate::tranlog::frame::padded;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use crate::disk::{BLOCK_BYTES, Disk, DiskFile};
+use std::io;
 use std::path::{Path, PathBuf};
-
-/// The unit of every write: a torn write tears at these borders at worst, and no write touches a
-/// block that an earlier acknowledged write filled.
-pub(super) const BLOCK_BYTES: usize = 4096;
+use std::sync::Arc;
 
 /// A segment's size. A recycled one is never smaller than the largest frame.
 pub(super) const SEGMENT_BYTES: u64 = 64 << 20;
@@ -71,126 +67,100 @@ impl SegmentHeader {
     }
 }
 
-/// The file name of the segment `sequence`.
-pub(super) fn path(folder: &Path, sequence: u64) -> PathBuf {
-    folder.join(format!("{sequence:012}.seg"))
+/// Where the segments of a repository are.
+#[derive(Clone)]
+pub(crate) struct Home {
+    pub disk: Arc<dyn Disk>,
+    pub folder: PathBuf,
+    /// The repository's id.
+    pub repository: [u8; 16],
 }
 
-/// The sequences of the segments in `folder`, in order.
-pub(super) fn list(folder: &Path) -> io::Result<Vec<u64>> {
-    let mut sequences = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name();
-        let stem = name.to_str().and_then(|name| name.strip_suffix(".seg"));
-        sequences.extend(stem.and_then(|stem| stem.parse::<u64>().ok()));
+impl Home {
+    /// The file of the segment `sequence`.
+    pub(super) fn path(&self, sequence: u64) -> PathBuf {
+        self.folder.join(format!("{sequence:012}.seg"))
     }
-    sequences.sort_unstable();
-    Ok(sequences)
+
+    /// The sequences of the segments, in order.
+    pub(super) fn sequences(&self) -> io::Result<Vec<u64>> {
+        let mut sequences = Vec::new();
+        for name in self.disk.names(&self.folder)? {
+            let stem = name.strip_suffix(".seg");
+            sequences.extend(stem.and_then(|stem| stem.parse::<u64>().ok()));
+        }
+        sequences.sort_unstable();
+        Ok(sequences)
+    }
+
+    pub(super) fn remove(&self, sequence: u64) -> io::Result<()> {
+        self.disk.remove(&self.path(sequence))
+    }
+
+    /// Writes at some offsets of a segment, and syncs it.
+    pub(super) fn rewrite(
+        &self,
+        sequence: u64,
+        parts: &mut dyn Iterator<Item = (u64, &[u8])>,
+    ) -> io::Result<()> {
+        let file = self.disk.open(&self.path(sequence))?;
+        for (offset, bytes) in parts {
+            file.write(bytes, offset)?;
+        }
+        file.sync()
+    }
+
+    /// Makes the segment of `header` from the file of an earlier one, or from nothing with `bytes`
+    /// zeros. It carries its final name only once header and content are on disk.
+    pub(super) fn prepare(
+        &self,
+        header: SegmentHeader,
+        spare: Option<u64>,
+        bytes: u64,
+    ) -> io::Result<Segment> {
+        let (disk, folder) = (&self.disk, &self.folder);
+        let unfinished = folder.join("next.tmp");
+        let file = match spare {
+            Some(spare) => {
+                disk.rename(&self.path(spare), &unfinished)?;
+                // Its old name must be gone before its header says that it is another segment.
+                disk.sync_folder(folder)?;
+                disk.open(&unfinished)?
+            }
+            None => self.fill(&unfinished, bytes)?,
+        };
+        file.write(&header.encode(), 0)?;
+        file.sync()?;
+        let bytes = disk.length(&unfinished)?;
+        disk.rename(&unfinished, &self.path(header.sequence))?;
+        disk.sync_folder(folder)?;
+        Ok(Segment { header, bytes, file })
+    }
+
+    /// Zeros, written and not only promised: a block that was never written costs its first sync an
+    /// update of the file system's own records.
+    fn fill(&self, path: &Path, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        let file = self.disk.create(path)?;
+        let zeros = vec![0; bytes.min(1 << 20) as usize];
+        for at in (0..bytes).step_by(zeros.len()) {
+            let part = (bytes - at).min(zeros.len() as u64);
+            file.write(&zeros[..part as usize], at)?;
+        }
+        Ok(file)
+    }
 }
 
 /// A segment ready to be written.
-#[derive(Debug)]
 pub(super) struct Segment {
     pub header: SegmentHeader,
     pub bytes: u64,
-    /// Writes through it are synced by `sync` only.
-    file: File,
-    /// Writes through it are on disk when they return.
-    synchronous: File,
-}
-
-impl Segment {
-    /// Makes the segment from `spare`, a file of an earlier use, or from nothing with `bytes`
-    /// zeros. It carries its final name only once header and content are on disk.
-    pub(super) fn prepare(
-        folder: &Path,
-        header: SegmentHeader,
-        spare: Option<&Path>,
-        bytes: u64,
-    ) -> io::Result<Self> {
-        let unfinished = folder.join("next.tmp");
-        match spare {
-            Some(spare) => {
-                std::fs::rename(spare, &unfinished)?;
-                // Its old name must be gone before its header says that it is another segment.
-                sync_folder(folder)?;
-            }
-            None => fill(&unfinished, bytes)?,
-        }
-        let file = OpenOptions::new().write(true).open(&unfinished)?;
-        file.write_all_at(&header.encode(), 0)?;
-        file.sync_all()?;
-        let bytes = file.metadata()?.len();
-        let path = path(folder, header.sequence);
-        std::fs::rename(&unfinished, &path)?;
-        sync_folder(folder)?;
-        Ok(Self { header, bytes, file, synchronous: open_synchronous(&path)? })
-    }
-
-    /// Writes whole blocks at `offset`. They survive the death of the process when it returns, and
-    /// a power cut after the next `sync`.
-    pub(super) fn write(&self, blocks: &[u8], offset: u64) -> io::Result<()> {
-        debug_assert_eq!(blocks.len(), padded(blocks.len()));
-        self.file.write_all_at(blocks, offset)
-    }
-
-    /// Writes whole blocks at `offset`; they are on disk when it returns. This says nothing about
-    /// what was written before without a sync.
-    pub(super) fn write_synced(&self, blocks: &[u8], offset: u64) -> io::Result<()> {
-        debug_assert_eq!(blocks.len(), padded(blocks.len()));
-        self.synchronous.write_all_at(blocks, offset)
-    }
-
-    /// Makes everything that was written durable.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-}
-
-/// Opens for writes that are durable when they return, past the page cache where the file system
-/// can. Direct writes need their buffer aligned to a block.
-fn open_synchronous(path: &Path) -> io::Result<File> {
-    let open = |flags| OpenOptions::new().write(true).custom_flags(flags).open(path);
-    open(libc::O_DSYNC | libc::O_DIRECT).or_else(|error| match error.raw_os_error() {
-        Some(libc::EINVAL) => open(libc::O_DSYNC),
-        _ => Err(error),
-    })
-}
-
-/// Zeros, written and not only promised: a block that was never written costs its first sync an
-/// update of the file system's own records.
-fn fill(path: &Path, bytes: u64) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    let zeros = vec![0; 1 << 20];
-    let mut left = bytes;
-    while left > 0 {
-        let part = left.min(zeros.len() as u64) as usize;
-        file.write_all(&zeros[..part])?;
-        left -= part as u64;
-    }
-    file.sync_all()
-}
-
-/// Makes names in `folder` durable.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-/// Writes `bytes` at each of some offsets of a file, and syncs it.
-pub(super) fn rewrite<'a>(
-    path: &Path,
-    parts: impl Iterator<Item = (u64, &'a [u8])>,
-) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    for (offset, bytes) in parts {
-        file.write_all_at(bytes, offset)?;
-    }
-    file.sync_data()
+    pub file: Box<dyn DiskFile>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::Files;
 
     #[test]
     fn a_damaged_header_is_refused() {
@@ -208,13 +178,14 @@ mod tests {
     #[test]
     fn a_spare_becomes_the_next_segment() {
         let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().to_owned();
+        let home = Home { disk: Arc::new(Files), folder, repository: [6; 16] };
         let header = |sequence| SegmentHeader { sequence, nonce: [5; 16], repository: [6; 16] };
-        let first = Segment::prepare(folder.path(), header(1), None, 1 << 20).unwrap();
+        let first = home.prepare(header(1), None, 1 << 20).unwrap();
         assert_eq!(first.bytes, 1 << 20);
-        let spare = path(folder.path(), 1);
-        let second = Segment::prepare(folder.path(), header(2), Some(&spare), 9).unwrap();
-        assert_eq!((second.bytes, list(folder.path()).unwrap()), (1 << 20, vec![2]));
-        let content = std::fs::read(path(folder.path(), 2)).unwrap();
+        let second = home.prepare(header(2), Some(1), 9).unwrap();
+        assert_eq!((second.bytes, home.sequences().unwrap()), (1 << 20, vec![2]));
+        let content = home.disk.read(&home.path(2), 0, BLOCK_BYTES as u64).unwrap();
         assert_eq!(SegmentHeader::decode(&content), Ok(header(2)));
     }
 }

@@ -2,11 +2,10 @@
 //! checkpoint has made unnecessary are used again or removed.
 
 use crate::document::CommitNumber;
-use crate::tranlog::segment::{self, FIRST_SEGMENT_BYTES, SEGMENT_BYTES, Segment, SegmentHeader};
+use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment, SegmentHeader};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -37,7 +36,7 @@ pub(crate) struct UsedSegment {
     pub bytes: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// In the order of their sequence; removed and reused from the front only, so that what is
     /// left never has a gap.
@@ -56,10 +55,8 @@ struct State {
 }
 
 /// Shared by the writer, the steward and the supply's own thread.
-#[derive(Debug)]
 pub(crate) struct Supply {
-    folder: PathBuf,
-    repository: [u8; 16],
+    home: Home,
     sizes: SegmentSizes,
     state: Mutex<State>,
     changed: Condvar,
@@ -68,14 +65,13 @@ pub(crate) struct Supply {
 impl Supply {
     /// A supply that begins after the segments in `used`.
     pub(crate) fn new(
-        folder: PathBuf,
-        repository: [u8; 16],
+        home: Home,
         (used, checkpoint): (Vec<UsedSegment>, CommitNumber),
         sizes: SegmentSizes,
     ) -> Self {
         let next_sequence = used.last().map_or(1, |last| last.sequence + 1);
         let state = State { used: used.into(), checkpoint, next_sequence, ..State::default() };
-        Self { folder, repository, sizes, state: Mutex::new(state), changed: Condvar::new() }
+        Self { home, sizes, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// The first segment, made while the caller waits: small, unless one can be used again.
@@ -124,8 +120,8 @@ impl Supply {
         }
         let Some(oldest) = state.used.pop_front() else { return false };
         drop(state);
-        let path = segment::path(&self.folder, oldest.sequence);
-        if let Err(error) = std::fs::remove_file(&path) {
+        if let Err(error) = self.home.remove(oldest.sequence) {
+            let path = self.home.path(oldest.sequence);
             log::error!("cannot remove the old segment {}: {error}", path.display());
             let mut state = self.state.lock();
             state.used.push_front(oldest);
@@ -144,9 +140,8 @@ impl Supply {
         drop(state);
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-        let header = SegmentHeader { sequence, nonce, repository: self.repository };
-        let spare = spare.map(|used| segment::path(&self.folder, used.sequence));
-        Segment::prepare(&self.folder, header, spare.as_deref(), bytes)
+        let header = SegmentHeader { sequence, nonce, repository: self.home.repository };
+        self.home.prepare(header, spare.map(|used| used.sequence), bytes)
     }
 
     /// Says that the writer will need the next segment soon.

@@ -2,11 +2,13 @@
 //! what was not synced, and damage. Nothing runs by itself here: each test takes the steps.
 
 use super::*;
+use crate::disk::Files;
 use crate::document::CommitNumber;
 use crate::durability::Durability::{self, Synced, Volatile, Written};
 use crate::errors::OpenError;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const BLOCK: u64 = 4096;
 const ID: [u8; 16] = [7; 16];
@@ -25,20 +27,24 @@ impl Place {
         Self { folder: tempfile::tempdir().unwrap(), engine: 0 }
     }
 
+    fn home(&self) -> Home {
+        let folder = self.folder.path().to_owned();
+        Home { disk: Arc::new(Files), folder, repository: ID }
+    }
+
     fn scan(&self) -> Result<(Found, Scan), OpenError> {
         let mut found = Vec::new();
-        let scan =
-            scan(self.folder.path(), ID, CommitNumber(self.engine), &mut |number, record| {
-                found.push((number.0, record[0]));
-                Ok(())
-            })?;
+        let scan = scan(&self.home(), CommitNumber(self.engine), &mut |number, record| {
+            found.push((number.0, record[0]));
+            Ok(())
+        })?;
         Ok((found, scan))
     }
 
     /// Opens the log, which ends any earlier use of it as the death of its process does.
     fn open(&self) -> (Found, Tranlog) {
         let (found, scan) = self.scan().unwrap();
-        scan.settle().unwrap();
+        scan.settle(&self.home()).unwrap();
         let start = Start {
             used: scan.segments,
             checkpoint: CommitNumber(self.engine),
@@ -46,11 +52,11 @@ impl Place {
             last: scan.last,
             sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
         };
-        (found, Tranlog::stepped(self.folder.path().to_owned(), ID, start).unwrap())
+        (found, Tranlog::stepped(self.home(), start).unwrap())
     }
 
     fn segment(&self, sequence: u64) -> PathBuf {
-        segment::path(self.folder.path(), sequence)
+        self.home().path(sequence)
     }
 
     fn blocks(&self, sequence: u64, first: u64, count: u64) -> Vec<u8> {
@@ -139,7 +145,7 @@ fn a_large_batch_is_acknowledged_frame_by_frame() {
         last: scan.last,
         sizes: SegmentSizes::default(),
     };
-    let log = Tranlog::stepped(place.folder.path().to_owned(), ID, start).unwrap();
+    let log = Tranlog::stepped(place.home(), start).unwrap();
     log.push(CommitNumber(1), vec![1; 2 << 20], Written);
     log.push(CommitNumber(4), vec![4; 9], Written);
     assert!(log.step(false).unwrap());
@@ -172,7 +178,7 @@ fn threads_reach_every_level_and_closing_syncs() {
         last: scan.last,
         sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
     };
-    let log = Tranlog::start(place.folder.path().to_owned(), ID, start).unwrap();
+    let log = Tranlog::start(place.home(), start).unwrap();
     for number in 1..=60 {
         let number = CommitNumber(number);
         log.push(number, vec![0; 9], [Synced, Written, Volatile][number.0 as usize % 3]);
@@ -312,7 +318,7 @@ fn nothing_unsynced_is_left_in_a_full_segment() {
     (1..=7).for_each(|number| log.put(number, 1, Written));
     assert_eq!(log.numbers(), (7, 0));
     log.put(8, 1, Written);
-    assert_eq!((log.numbers(), segment::list(place.folder.path()).unwrap()), ((8, 0), vec![1, 2]));
+    assert_eq!((log.numbers(), place.home().sequences().unwrap()), ((8, 0), vec![1, 2]));
     drop(log);
     // So the first frame of the next segment proves that a hole in this one is damage.
     let hole = place.blocks(1, 7, 1);

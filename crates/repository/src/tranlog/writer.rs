@@ -1,11 +1,12 @@
 //! The writer: puts records into frames, frames into segments, and decides when to sync. It does
 //! one thing a step; when to take a step is decided in `pipeline`.
 
+use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::tranlog::frame::{self, FRAME_BYTES_TARGET, FrameHeader};
 use crate::tranlog::pipeline::{Pushed, Shared};
-use crate::tranlog::segment::{BLOCK_BYTES, Segment};
+use crate::tranlog::segment::Segment;
 use crate::tranlog::supply::{Supply, UsedSegment};
 use std::io;
 use std::sync::Arc;
@@ -147,14 +148,14 @@ impl Writer {
     fn put(&self, start: usize, sync: bool) -> io::Result<()> {
         let frame = &self.buffer[start..];
         if sync && self.is_synced() {
-            return self.segment.write_synced(frame, self.offset);
+            return self.segment.file.write_synced(frame, self.offset);
         }
-        self.segment.write(frame, self.offset)?;
-        if sync { self.segment.sync() } else { Ok(()) }
+        self.segment.file.write(frame, self.offset)?;
+        if sync { self.segment.file.sync() } else { Ok(()) }
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.segment.sync()?;
+        self.segment.file.sync()?;
         self.last_synced = self.last_record;
         Ok(())
     }
