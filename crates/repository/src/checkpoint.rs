@@ -125,19 +125,24 @@ impl Rounds {
     }
 
     fn keep_within_memory(&self, store: &Store) {
-        let aim = self.aim();
-        if store.hot.bytes() > aim {
-            let engine = store.views.oldest_engine().commit;
-            for all in [false, true] {
-                for collection in store.hot.collections() {
-                    let excess = store.hot.bytes().saturating_sub(aim);
-                    collection.evict(engine, &store.views, excess, all);
-                }
-            }
-        }
+        evict(store, self.aim());
         let is_full = store.hot.bytes() > self.hot_bytes_max;
         if is_full != store.is_full.swap(is_full, Ordering::Relaxed) && is_full {
             log::warn!("memory is full of documents not yet in the engine; refusing commits");
+        }
+    }
+}
+
+/// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
+pub(crate) fn evict(store: &Store, aim: usize) {
+    if store.hot.bytes() <= aim {
+        return;
+    }
+    let engine = store.views.oldest_engine().commit;
+    for all in [false, true] {
+        for collection in store.hot.collections() {
+            let excess = store.hot.bytes().saturating_sub(aim);
+            collection.evict(engine, &store.views, excess, all);
         }
     }
 }
@@ -198,7 +203,8 @@ fn version_at(collection: &Collection, key: &Key, view: CommitNumber) -> Option<
     }
 }
 
-fn compact(store: &Store) -> Result<(), EngineError> {
+/// Lets tables be merged until no merge is worth it.
+pub(crate) fn compact(store: &Store) -> Result<(), EngineError> {
     let _work = store.engine_work.lock();
     while store.engine.compact(store.views.oldest_engine())? {
         // Views that open from now on read from the merged tables.

@@ -26,6 +26,7 @@ mod range;
 mod record;
 mod recovery;
 mod repository;
+mod stepped;
 mod store;
 mod tranlog;
 mod transaction;
@@ -47,3 +48,13 @@ pub use repository::{Options, Recovery, Repository, Stats};
 pub use store::Clock;
 pub use transaction::{Outcome, Transaction};
 pub use verify::{VerifyReport, verify};
+
+/// What a repository is assembled from, for those who put other parts in: the simulator.
+pub mod parts {
+    pub use crate::at_rest::{
+        AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
+    };
+    pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, Files, Lock};
+    pub use crate::stepped::{Parts, Stepped};
+    pub use crate::tranlog::SegmentSizes;
+}

@@ -2,7 +2,7 @@
 
 use crate::apply::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::at_rest::{AtRest, EngineState};
-use crate::disk::Files;
+use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Document};
 use crate::engine::Engine;
 use crate::errors::{OpenError, ReadError};
@@ -20,6 +20,7 @@ use crate::views::Views;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::ops::{Bound, ControlFlow};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -33,20 +34,42 @@ pub(crate) struct Opened {
     pub segments: usize,
 }
 
+/// Opens what is at rest, given its folder.
+type OpenAtRest = Box<dyn FnOnce(&Path) -> Result<Box<dyn AtRest>, OpenError>>;
+
+/// What a repository stands on.
+pub(crate) struct Ground {
+    pub disk: Arc<dyn Disk>,
+    pub at_rest: OpenAtRest,
+    pub sizes: SegmentSizes,
+    pub has_threads: bool,
+}
+
 /// How `--memory` is divided: the rest is for write buffers.
 const BLOCK_CACHE_SHARE: u64 = 4;
 const HOT_SHARE_OF_8: u64 = 5;
 
+impl Ground {
+    /// The operating system's files, the storage engine, and threads.
+    pub(crate) fn real(options: &Options) -> Self {
+        let cache_bytes = options.memory_bytes / BLOCK_CACHE_SHARE;
+        let at_rest: OpenAtRest =
+            Box::new(move |folder| Ok(Box::new(Engine::open(folder, cache_bytes)?)));
+        let sizes = SegmentSizes::default();
+        Self { disk: Arc::new(Files), at_rest, sizes, has_threads: true }
+    }
+}
+
 /// Opens or creates the repository of `options`.
-pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
+pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recovery), OpenError> {
     if options.memory_bytes < MEMORY_BYTES_MIN {
         return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
     }
-    let (folder, created) = Folder::open_or_create(Arc::new(Files), &options.folder)?;
-    let engine = Engine::open(&folder.engine(), options.memory_bytes / BLOCK_CACHE_SHARE)?;
+    let (folder, created) = Folder::open_or_create(ground.disk, &options.folder)?;
+    let at_rest = (ground.at_rest)(&folder.engine())?;
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
-    let replayed = replay(&folder, Box::new(engine))?;
+    let replayed = replay(&folder, at_rest)?;
     replayed.scan.settle(&folder.tranlog())?;
     let recovery = Recovery {
         created,
@@ -67,9 +90,10 @@ pub(crate) fn open(options: &Options) -> Result<(Opened, Recovery), OpenError> {
         checkpoint: replayed.checkpoint,
         last_record: replayed.scan.last_record,
         last: replayed.scan.last,
-        sizes: SegmentSizes::default(),
+        sizes: ground.sizes,
     };
-    let tranlog = Tranlog::start(folder.tranlog(), start).map_err(|source| {
+    let begin = if ground.has_threads { Tranlog::start } else { Tranlog::stepped };
+    let tranlog = begin(folder.tranlog(), start).map_err(|source| {
         let path = folder.tranlog().folder;
         OpenError::Io { action: "make a tranlog segment in", path, source }
     })?;

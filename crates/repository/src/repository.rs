@@ -4,7 +4,7 @@ use crate::checkpoint::{self, Steward};
 use crate::document::CommitNumber;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
 use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
-use crate::recovery::{self, Opened};
+use crate::recovery::{self, Ground, Opened};
 use crate::store::{Clock, Store};
 use crate::transaction::Transaction;
 use std::path::PathBuf;
@@ -62,20 +62,15 @@ pub struct Stats {
 /// One open repository; share it in an `Arc`.
 pub struct Repository {
     pub(crate) store: Arc<Store>,
-    steward: Steward,
+    /// None in a repository without threads.
+    steward: Option<Steward>,
     is_closed: AtomicBool,
 }
 
 impl Repository {
     /// Opens, or creates, the repository in `options.folder`.
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
-        let (opened, recovery) = recovery::open(&options)?;
-        if opened.segments >= SEGMENTS_BEFORE_CHECKPOINT {
-            checkpoint::checkpoint(&opened.store).map_err(|error| OpenError::Engine {
-                path: options.folder.clone(),
-                why: error.to_string(),
-            })?;
-        }
+        let (opened, recovery) = Self::open_store(&options, Ground::real(&options))?;
         let Opened { store, hot_bytes_max, replayed_bytes, .. } = opened;
         let steward = Steward::start(Arc::clone(&store), hot_bytes_max, replayed_bytes).map_err(
             |source| {
@@ -83,8 +78,32 @@ impl Repository {
                 OpenError::Io { action: "start a thread for", path, source }
             },
         )?;
-        let is_closed = AtomicBool::new(false);
-        Ok((Arc::new(Self { store, steward, is_closed }), recovery))
+        Ok((Arc::new(Self::assemble(store, Some(steward))), recovery))
+    }
+
+    /// The store, recovered, and with no more segments than an opening may find.
+    pub(crate) fn open_store(
+        options: &Options,
+        ground: Ground,
+    ) -> Result<(Opened, Recovery), OpenError> {
+        let (opened, recovery) = recovery::open(options, ground)?;
+        if opened.segments >= SEGMENTS_BEFORE_CHECKPOINT {
+            checkpoint::checkpoint(&opened.store).map_err(|error| OpenError::Engine {
+                path: options.folder.clone(),
+                why: error.to_string(),
+            })?;
+        }
+        Ok((opened, recovery))
+    }
+
+    pub(crate) fn assemble(store: Arc<Store>, steward: Option<Steward>) -> Self {
+        Self { store, steward, is_closed: AtomicBool::new(false) }
+    }
+
+    fn stop_steward(&self) {
+        if let Some(steward) = &self.steward {
+            steward.stop();
+        }
     }
 
     /// Begins a transaction on the newest view.
@@ -143,7 +162,7 @@ impl Repository {
         if self.is_closed.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        self.steward.stop();
+        self.stop_steward();
         self.store.sequence.lock().is_closed = true;
         let written = self.checkpoint();
         self.store.tranlog.close();
@@ -155,7 +174,7 @@ impl Drop for Repository {
     fn drop(&mut self) {
         // Without a checkpoint, as after a crash, unless `close` was called: dropping loses
         // nothing that was acknowledged.
-        self.steward.stop();
+        self.stop_steward();
         self.store.sequence.lock().is_closed = true;
         self.store.tranlog.close();
     }

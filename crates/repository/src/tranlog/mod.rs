@@ -15,7 +15,7 @@ mod writer;
 pub(crate) use pipeline::{Start, Tranlog};
 pub(crate) use reader::{Scan, scan};
 pub(crate) use segment::Home;
-pub(crate) use supply::SegmentSizes;
+pub use supply::SegmentSizes;
 
 #[cfg(test)]
 mod tests;

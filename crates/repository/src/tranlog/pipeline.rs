@@ -127,7 +127,6 @@ impl Tranlog {
     }
 
     /// Makes or removes one segment. `false`: there was nothing to do. For a log without threads.
-    #[cfg(test)]
     pub(crate) fn step_supply(&self) -> bool {
         self.supply.step()
     }

@@ -14,7 +14,7 @@ const SPARE_SEGMENTS_MAX: usize = 4;
 
 /// How large segments are made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SegmentSizes {
+pub struct SegmentSizes {
     /// One that somebody waits for.
     pub first_bytes: u64,
     /// Others; no frame is larger, and smaller ones are not used again.
