@@ -17,12 +17,14 @@ mod errors;
 mod folder;
 mod generated;
 mod hot;
+mod index;
 pub mod json;
 mod lane;
 pub mod limits;
 mod merge;
 mod name;
-mod range;
+#[cfg(test)]
+mod random;
 mod record;
 mod recovery;
 mod repository;
@@ -41,6 +43,10 @@ pub use errors::{
     BeginError, CloseError, CommitError, NameError, OpenError, Poisoned, ReadError, StageError,
 };
 pub use generated::KeyRandomness;
+pub use index::{
+    IndexDefinition, IndexDefinitionError, IndexError, IndexKind, IndexPath, IndexRange,
+    IndexRangeError, IndexValue,
+};
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use range::Direction;

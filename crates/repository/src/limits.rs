@@ -31,7 +31,25 @@ pub const MERGES_MAX: usize = 1_000;
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 
-/// Bytes handed to the tranlog's writer and not yet written. More: `CommitError::Overloaded`;
+/// Most indexes of one collection. More: `SettingsError::TooManyIndexes`.
+pub const INDEXES_MAX: usize = 32;
+
+/// Longest name of an index, in bytes. Longer: `IndexDefinitionError::Name`.
+pub const INDEX_NAME_BYTES_MAX: usize = 64;
+
+/// Most paths of one index. More: `IndexDefinitionError::PathCount`.
+pub const INDEX_PATHS_MAX: usize = 8;
+
+/// Longest path of an index, in bytes. Longer: `IndexDefinitionError::PathTooLong`.
+pub const INDEX_PATH_BYTES_MAX: usize = 1024;
+
+/// Most bytes that the encoded values of one index row take. More: `IndexError::TooLong`.
+pub const INDEX_VALUE_BYTES_MAX: usize = 1024;
+
+/// Most rows that one document has in one index. More: `IndexError::TooManyRows`.
+pub const INDEX_ROWS_MAX: usize = 1_000;
+
+/// Bytes handed to the tranlog's writer and not yet on disk. More: `CommitError::Overloaded`;
 /// nothing was committed and the caller may try again.
 pub const UNSYNCED_BYTES_MAX: usize = 128 << 20;
 

@@ -88,7 +88,7 @@ impl fmt::Display for Key {
 }
 
 /// At most 40 characters of a refused name, so that an error message stays one line.
-fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     let mut shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
     if text.chars().nth(40).is_some() {
         shown.push('…');

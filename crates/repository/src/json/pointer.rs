@@ -1,7 +1,8 @@
-//! Finding a place in canonical text by JSON Pointer (RFC 6901), and writing a number there.
+//! Finding a place in canonical text by JSON Pointer (RFC 6901), and writing a value there.
 
 use super::canonical::array_index;
-use super::{canonicalize, format_number};
+use super::scan::skip_value;
+use super::{canonicalize, format_number, quote};
 use thiserror::Error;
 
 /// Why a pointer names no place that can be used.
@@ -44,11 +45,7 @@ pub enum Span {
 pub fn locate(text: &str, pointer: &str) -> Result<Span, PointerError> {
     let mut at = 0;
     let mut done = 0;
-    let tokens: Vec<&str> = match pointer.strip_prefix('/') {
-        Some(rest) => rest.split('/').collect(),
-        None if pointer.is_empty() => Vec::new(),
-        None => return Err(PointerError::Syntax(pointer.to_owned())),
-    };
+    let tokens: Vec<&str> = tokens(pointer)?.collect();
     for (i, token) in tokens.iter().enumerate() {
         let parent = &pointer[..done];
         done += 1 + token.len();
@@ -71,52 +68,64 @@ pub fn locate(text: &str, pointer: &str) -> Result<Span, PointerError> {
     Ok(Span::Value(at..skip_value(text.as_bytes(), at)))
 }
 
+/// Checks that `pointer` has the syntax of a JSON Pointer.
+pub fn check_pointer(pointer: &str) -> Result<(), PointerError> {
+    match tokens(pointer)?.all(|token| unescape(token).is_some()) {
+        true => Ok(()),
+        false => Err(PointerError::Syntax(pointer.to_owned())),
+    }
+}
+
+/// The tokens of `pointer`, still escaped.
+fn tokens(pointer: &str) -> Result<impl Iterator<Item = &str>, PointerError> {
+    let rest = match pointer.strip_prefix('/') {
+        None if !pointer.is_empty() => return Err(PointerError::Syntax(pointer.to_owned())),
+        rest => rest,
+    };
+    Ok(rest.into_iter().flat_map(|rest| rest.split('/')))
+}
+
 /// Adds `delta` to the number at `pointer` in the canonical `text`; a missing last member counts
 /// as 0. The result is canonical again.
-pub fn splice_number(text: &str, pointer: &str, delta: f64) -> Result<Vec<u8>, PointerError> {
-    let overflow = |sum: f64| match sum.is_finite() {
-        true => Ok(format_number(sum)),
-        false => Err(PointerError::Overflow(pointer.to_owned())),
+pub fn splice_number(text: &str, pointer: &str, delta: f64) -> Result<String, PointerError> {
+    let place = locate(text, pointer)?;
+    let sum = match &place {
+        Span::Value(span) => number_at(text, span.clone(), pointer)? + delta,
+        Span::Vacant { .. } => delta,
     };
-    match locate(text, pointer)? {
-        Span::Value(span) => {
-            let old: f64 = text[span.clone()]
-                .parse()
-                .map_err(|_| PointerError::NotANumber(pointer.to_owned()))?;
-            let sum = overflow(old + delta)?;
-            Ok([&text[..span.start], &sum, &text[span.end..]].concat().into_bytes())
-        }
+    if !sum.is_finite() {
+        return Err(PointerError::Overflow(pointer.to_owned()));
+    }
+    Ok(splice(text, &place, &format_number(sum)))
+}
+
+/// The number at `span` of `text`, which `pointer` led to.
+pub(crate) fn number_at(
+    text: &str,
+    span: std::ops::Range<usize>,
+    pointer: &str,
+) -> Result<f64, PointerError> {
+    text[span].parse().map_err(|_| PointerError::NotANumber(pointer.to_owned()))
+}
+
+/// Puts the canonical `value` at `place` of the canonical `text`. The result is canonical again.
+pub(crate) fn splice(text: &str, place: &Span, value: &str) -> String {
+    match place {
+        Span::Value(span) => [&text[..span.start], value, &text[span.end..]].concat(),
         Span::Vacant { at, name, first } => {
-            let comma = if first { "" } else { "," };
-            let member = format!("{comma}{}:{}", quote(&name), overflow(delta)?);
-            let spliced = [&text[..at], &member, &text[at..]].concat().into_bytes();
-            // A new array-index name belongs before the others: let the one rule for order decide.
+            let comma = if *first { "" } else { "," };
+            let spliced = [&text[..*at], comma, &quote(name), ":", value, &text[*at..]].concat();
             match array_index(name.as_bytes()) {
-                Some(_) => Ok(canonicalize(&spliced).unwrap_or(spliced)),
-                None => Ok(spliced),
+                Some(_) => reordered(spliced),
+                None => spliced,
             }
         }
     }
 }
 
-fn quote(name: &str) -> String {
-    let mut raw = String::with_capacity(name.len() + 2);
-    raw.push('"');
-    for c in name.chars() {
-        match c {
-            '"' => raw.push_str("\\\""),
-            '\\' => raw.push_str("\\\\"),
-            '\u{8}' => raw.push_str("\\b"),
-            '\t' => raw.push_str("\\t"),
-            '\n' => raw.push_str("\\n"),
-            '\u{c}' => raw.push_str("\\f"),
-            '\r' => raw.push_str("\\r"),
-            c if c < ' ' => raw.push_str(&format!("\\u{:04x}", c as u32)),
-            c => raw.push(c),
-        }
-    }
-    raw.push('"');
-    raw
+/// A new array-index name belongs before the others: the one rule for order decides.
+fn reordered(text: String) -> String {
+    canonicalize(text.as_bytes()).ok().and_then(|out| String::from_utf8(out).ok()).unwrap_or(text)
 }
 
 fn unescape(token: &str) -> Option<String> {
@@ -178,48 +187,12 @@ fn find_element(text: &str, open: usize, token: &str) -> Option<usize> {
     Some(at)
 }
 
-/// The offset after the value that starts at `at`. The text is canonical, so it is well formed.
-fn skip_value(text: &[u8], at: usize) -> usize {
-    let mut depth = 0_usize;
-    let mut i = at;
-    loop {
-        match text[i] {
-            b'"' => i = skip_string(text, i),
-            b'{' | b'[' => {
-                depth += 1;
-                i += 1;
-            }
-            b'}' | b']' => {
-                depth -= 1;
-                i += 1;
-            }
-            b',' | b':' => i += 1,
-            _ => i += scalar_length(&text[i..]),
-        }
-        if depth == 0 {
-            return i;
-        }
-    }
-}
-
-fn skip_string(text: &[u8], open: usize) -> usize {
-    let mut i = open + 1;
-    while text[i] != b'"' {
-        i += if text[i] == b'\\' { 2 } else { 1 };
-    }
-    i + 1
-}
-
-fn scalar_length(text: &[u8]) -> usize {
-    text.iter().position(|b| matches!(b, b',' | b'}' | b']' | b':')).unwrap_or(text.len())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn add(text: &str, pointer: &str, delta: f64) -> Result<String, PointerError> {
-        splice_number(text, pointer, delta).map(|out| String::from_utf8(out).unwrap())
+        splice_number(text, pointer, delta)
     }
 
     #[test]
