@@ -1,0 +1,376 @@
+//! The settings of a collection: what they are, and the JSON text that holds them.
+
+use crate::durability::Durability;
+use crate::index::{IndexDefinition, IndexDefinitionError, IndexKind, IndexPath};
+use crate::json;
+use crate::limits::INDEXES_MAX;
+use crate::name::excerpt;
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// How a collection is kept. What is left out of the text has its default value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// What a reply to a commit waits for.
+    pub durability: Durability,
+    /// What becomes of two changes of one document.
+    pub conflict: OnConflict,
+    /// Milliseconds after which a document expires that was written without an expiry of its own.
+    /// At least 1.
+    pub expiry_ms: Option<u64>,
+    /// The indexes; at most 32, each with another name.
+    pub indexes: Vec<IndexDefinition>,
+}
+
+/// What becomes of a change to a JSON document that somebody else has changed since it was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// The transaction conflicts.
+    #[default]
+    Reject,
+    /// Both changes are kept if they are at different places of the document.
+    Merge,
+}
+
+/// Why a text is no settings.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SettingsError {
+    /// Not JSON at all.
+    #[error("settings: {0}")]
+    Json(#[from] json::Error),
+    /// A value of the wrong kind or beyond its range.
+    #[error("settings: {at} is {expected}; got {got}")]
+    Value {
+        /// Where: "expiry", "indexes/0/paths", ...
+        at: String,
+        /// What may be there.
+        expected: &'static str,
+        /// The start of what is there.
+        got: String,
+    },
+    /// A member that does not exist.
+    #[error("settings: {at} has no \"{got}\"; it can have {known}")]
+    Unknown {
+        /// Where.
+        at: String,
+        /// The start of its name.
+        got: String,
+        /// The members there are.
+        known: String,
+    },
+    /// A member that must be there is not.
+    #[error("settings: {at} needs \"{name}\"")]
+    Missing {
+        /// Where.
+        at: String,
+        /// The member.
+        name: &'static str,
+    },
+    /// An index breaks the rules for indexes.
+    #[error("settings: {0}")]
+    Index(#[from] IndexDefinitionError),
+    /// Two indexes have the same name.
+    #[error("settings: two indexes are called \"{0}\"")]
+    RepeatedIndex(String),
+    /// Too many indexes.
+    #[error("settings: a collection has at most {INDEXES_MAX} indexes; got {got}")]
+    TooManyIndexes {
+        /// How many.
+        got: usize,
+    },
+}
+
+/// The largest whole number up to which doubles, and so JSON, have every one.
+const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// Where a mistake is that is in no member.
+const WHOLE: &str = "the whole";
+
+const DURABILITIES: &[(&str, Durability)] = &[
+    ("synced", Durability::Synced),
+    ("written", Durability::Written),
+    ("volatile", Durability::Volatile),
+];
+const CONFLICTS: &[(&str, OnConflict)] =
+    &[("reject", OnConflict::Reject), ("merge", OnConflict::Merge)];
+const KINDS: &[(&str, IndexKind)] = &[
+    ("text", IndexKind::Text),
+    ("number", IndexKind::Number),
+    ("boolean", IndexKind::Boolean),
+    ("any", IndexKind::Any),
+];
+
+const DURABILITY_WORDS: &str = "\"synced\", \"written\" or \"volatile\"";
+const CONFLICT_WORDS: &str = "\"reject\" or \"merge\"";
+const KIND_WORDS: &str = "\"text\", \"number\", \"boolean\" or \"any\"";
+const EXPIRY_RANGE: &str = "a whole number of milliseconds, from 1 to 2^53";
+
+impl Settings {
+    /// Reads settings from JSON text, canonical or not.
+    pub fn from_json(text: &str) -> Result<Self, SettingsError> {
+        let canonical = json::canonicalize(text.as_bytes())?;
+        let canonical = String::from_utf8_lossy(&canonical);
+        let [durability, conflict, expiry, indexes] =
+            Value::root(&canonical).members(["durability", "conflict", "expiry", "indexes"])?;
+        let settings = Self {
+            durability: word(durability, DURABILITIES, DURABILITY_WORDS)?,
+            conflict: word(conflict, CONFLICTS, CONFLICT_WORDS)?,
+            expiry_ms: expiry.map(|value| value.whole_number()).transpose()?,
+            indexes: indexes.map(|value| value.indexes()).transpose()?.unwrap_or_default(),
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// Checks what the types leave open: the expiry, and the indexes.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        if let Some(ms) = self.expiry_ms.filter(|ms| !(1..=EXACT_MAX).contains(ms)) {
+            let (at, got) = ("expiry".to_owned(), ms.to_string());
+            return Err(SettingsError::Value { at, expected: EXPIRY_RANGE, got });
+        }
+        if self.indexes.len() > INDEXES_MAX {
+            return Err(SettingsError::TooManyIndexes { got: self.indexes.len() });
+        }
+        for (i, index) in self.indexes.iter().enumerate() {
+            index.check()?;
+            if self.indexes[..i].iter().any(|other| other.name == index.name) {
+                return Err(SettingsError::RepeatedIndex(index.name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings as canonical JSON text, without what has its default value.
+    pub fn to_json(&self) -> String {
+        let defaults = Self::default();
+        let mut members = Vec::new();
+        if self.durability != defaults.durability {
+            members
+                .push(member("durability", &json::quote(name_of(self.durability, DURABILITIES))));
+        }
+        if self.conflict != defaults.conflict {
+            members.push(member("conflict", &json::quote(name_of(self.conflict, CONFLICTS))));
+        }
+        if let Some(ms) = self.expiry_ms {
+            members.push(member("expiry", &ms.to_string()));
+        }
+        if !self.indexes.is_empty() {
+            let indexes: Vec<String> = self.indexes.iter().map(index_json).collect();
+            members.push(member("indexes", &format!("[{}]", indexes.join(","))));
+        }
+        object(&members)
+    }
+}
+
+fn index_json(index: &IndexDefinition) -> String {
+    let paths: Vec<String> = index.paths.iter().map(path_json).collect();
+    let mut members = vec![
+        member("name", &json::quote(&index.name)),
+        member("paths", &format!("[{}]", paths.join(","))),
+    ];
+    if index.unique {
+        members.push(member("unique", "true"));
+    }
+    object(&members)
+}
+
+fn path_json(path: &IndexPath) -> String {
+    let mut members = vec![member("path", &json::quote(&path.path))];
+    if path.kind != IndexKind::default() {
+        members.push(member("kind", &json::quote(path.kind.as_str())));
+    }
+    if path.each {
+        members.push(member("each", "true"));
+    }
+    object(&members)
+}
+
+fn member(name: &str, value: &str) -> String {
+    format!("\"{name}\":{value}")
+}
+
+fn object(members: &[String]) -> String {
+    format!("{{{}}}", members.join(","))
+}
+
+fn name_of<T: PartialEq + Copy>(value: T, words: &[(&'static str, T)]) -> &'static str {
+    words.iter().find(|(_, named)| *named == value).map_or("", |(word, _)| word)
+}
+
+/// The meaning of a word; the default one if it is left out.
+fn word<T: Copy + Default>(
+    value: Option<Value<'_>>,
+    words: &[(&str, T)],
+    expected: &'static str,
+) -> Result<T, SettingsError> {
+    let Some(value) = value else { return Ok(T::default()) };
+    let text = value.string(expected)?;
+    match words.iter().find(|(word, _)| *word == text) {
+        Some((_, meaning)) => Ok(*meaning),
+        None => Err(value.refused(expected)),
+    }
+}
+
+/// A value of the text, and where it is.
+struct Value<'a> {
+    at: String,
+    text: &'a str,
+}
+
+impl<'a> Value<'a> {
+    fn root(text: &'a str) -> Self {
+        Self { at: WHOLE.to_owned(), text }
+    }
+
+    fn refused(&self, expected: &'static str) -> SettingsError {
+        SettingsError::Value { at: self.at.clone(), expected, got: excerpt(self.text) }
+    }
+
+    /// Where a member or an element of this value is.
+    fn inside(&self, name: &str) -> String {
+        match self.at.as_str() {
+            WHOLE => name.to_owned(),
+            at => format!("{at}/{name}"),
+        }
+    }
+
+    /// The members of an object that has none but `known`, in the order of `known`.
+    fn members<const N: usize>(
+        &self,
+        known: [&'static str; N],
+    ) -> Result<[Option<Value<'a>>; N], SettingsError> {
+        if !self.text.starts_with('{') {
+            return Err(self.refused("an object"));
+        }
+        let mut members = [const { None }; N];
+        for child in json::children(self.text) {
+            let name = json::unquote(child.name.unwrap_or("\"\""));
+            let Some(i) = known.iter().position(|known| *known == name) else {
+                let (at, got) = (self.at.clone(), excerpt(&name));
+                return Err(SettingsError::Unknown { at, got, known: known.join(", ") });
+            };
+            members[i] = Some(Value { at: self.inside(&name), text: child.value });
+        }
+        Ok(members)
+    }
+
+    fn elements(&self) -> Result<impl Iterator<Item = Value<'a>>, SettingsError> {
+        if !self.text.starts_with('[') {
+            return Err(self.refused("an array"));
+        }
+        let at = self.at.clone();
+        let element = move |(i, child): (usize, json::Child<'a>)| Value {
+            at: format!("{at}/{i}"),
+            text: child.value,
+        };
+        Ok(json::children(self.text).enumerate().map(element))
+    }
+
+    fn string(&self, expected: &'static str) -> Result<Cow<'a, str>, SettingsError> {
+        match self.text.starts_with('"') {
+            true => Ok(json::unquote(self.text)),
+            false => Err(self.refused(expected)),
+        }
+    }
+
+    fn whole_number(&self) -> Result<u64, SettingsError> {
+        self.text.parse().map_err(|_| self.refused(EXPIRY_RANGE))
+    }
+
+    fn boolean(&self) -> Result<bool, SettingsError> {
+        self.text.parse().map_err(|_| self.refused("true or false"))
+    }
+
+    fn missing(&self, name: &'static str) -> SettingsError {
+        SettingsError::Missing { at: self.at.clone(), name }
+    }
+
+    fn indexes(&self) -> Result<Vec<IndexDefinition>, SettingsError> {
+        self.elements()?.map(|element| element.index()).collect()
+    }
+
+    fn index(&self) -> Result<IndexDefinition, SettingsError> {
+        let [name, paths, unique] = self.members(["name", "paths", "unique"])?;
+        let name = name.ok_or_else(|| self.missing("name"))?.string("a string")?.into_owned();
+        let paths = paths.ok_or_else(|| self.missing("paths"))?;
+        let paths = paths.elements()?.map(|element| element.path()).collect::<Result<_, _>>()?;
+        let unique = unique.map(|value| value.boolean()).transpose()?.unwrap_or_default();
+        Ok(IndexDefinition { name, paths, unique })
+    }
+
+    fn path(&self) -> Result<IndexPath, SettingsError> {
+        let [path, kind, each] = self.members(["path", "kind", "each"])?;
+        let path = path.ok_or_else(|| self.missing("path"))?.string("a string")?.into_owned();
+        let kind = word(kind, KINDS, KIND_WORDS)?;
+        let each = each.map(|value| value.boolean()).transpose()?.unwrap_or_default();
+        Ok(IndexPath { path, kind, each })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mistake(text: &str) -> String {
+        Settings::from_json(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn settings_come_back_as_they_were() {
+        let full = concat!(
+            r#"{"durability":"volatile","conflict":"merge","expiry":86400000,"indexes":["#,
+            r#"{"name":"by_mail","paths":[{"path":"/mail","kind":"text"}],"unique":true},"#,
+            r#"{"name":"tags","paths":[{"path":"/tags","each":true},"#,
+            r#"{"path":"/a~1\"b","kind":"number"}]}]}"#
+        );
+        let settings = Settings::from_json(full).unwrap();
+        assert_eq!(settings.durability, Durability::Volatile);
+        assert_eq!(settings.indexes[1].paths[0].kind, IndexKind::Any);
+        assert_eq!(settings.indexes[1].paths[1].path, "/a~1\"b");
+        assert_eq!(settings.to_json(), full);
+        let defaults = r#"{ "durability": "synced", "conflict": "reject", "indexes": [] }"#;
+        assert_eq!(Settings::from_json(defaults), Ok(Settings::default()));
+        assert_eq!(Settings::default().to_json(), "{}");
+    }
+
+    #[test]
+    fn mistakes_say_what_was_expected_and_what_came() {
+        for (text, expected) in [
+            ("{", "not JSON at line 1"),
+            ("[]", "the whole is an object; got []"),
+            (r#"{"expiri":1}"#, "has no \"expiri\"; it can have durability, conflict, expiry"),
+            (r#"{"durability":true}"#, "durability is \"synced\", \"written\" or \"volatile\""),
+            (r#"{"conflict":"mine"}"#, "conflict is \"reject\" or \"merge\"; got \\\"mine\\\""),
+            (r#"{"expiry":0}"#, "from 1 to 2^53; got 0"),
+            (r#"{"expiry":1.5}"#, "expiry is a whole number of milliseconds"),
+            (r#"{"expiry":1e300}"#, "expiry is a whole number of milliseconds"),
+            (r#"{"expiry":null}"#, "got null"),
+            (r#"{"indexes":{}}"#, "indexes is an array; got {}"),
+            (r#"{"indexes":[1]}"#, "indexes/0 is an object; got 1"),
+            (r#"{"indexes":[{"paths":[]}]}"#, "indexes/0 needs \"name\""),
+            (r#"{"indexes":[{"name":"a"}]}"#, "indexes/0 needs \"paths\""),
+            (r#"{"indexes":[{"name":"a","paths":[]}]}"#, "needs 1 to 8 paths; got 0"),
+            (r#"{"indexes":[{"name":"a","paths":[{}]}]}"#, "indexes/0/paths/0 needs \"path\""),
+            (
+                r#"{"indexes":[{"name":"a","paths":[{"path":"/a","kind":"date"}]}]}"#,
+                "indexes/0/paths/0/kind is \"text\", \"number\", \"boolean\" or \"any\"",
+            ),
+            (r#"{"indexes":[{"name":"a","paths":[{"path":"a"}]}]}"#, "starts with '/'"),
+            (r#"{"indexes":[{"name":"a","unique":1}]}"#, "needs \"paths\""),
+        ] {
+            let message = mistake(text);
+            assert!(message.starts_with("settings: ") && message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn indexes_are_few_and_have_names_of_their_own() {
+        let index = |i: usize| format!(r#"{{"name":"i{i}","paths":[{{"path":"/a"}}]}}"#);
+        let text = |names: &mut dyn Iterator<Item = usize>| {
+            format!("{{\"indexes\":[{}]}}", names.map(index).collect::<Vec<_>>().join(","))
+        };
+        assert!(Settings::from_json(&text(&mut (0..INDEXES_MAX))).is_ok());
+        assert!(mistake(&text(&mut (0..=INDEXES_MAX))).contains("at most 32 indexes; got 33"));
+        assert!(mistake(&text(&mut [1, 2, 1].into_iter())).contains("two indexes are called"));
+    }
+}
