@@ -102,7 +102,7 @@ fn resolve(
             let expires = current.as_ref().and_then(|d| d.expires);
             let mut merged = current;
             for operation in operations {
-                let body = operation.resolve(merged.as_deref())?;
+                let Some(body) = operation.resolve(merged.as_deref())? else { continue };
                 if body.len() > DOCUMENT_BYTES_MAX {
                     return Err("the document would become too large".to_owned());
                 }

@@ -4,7 +4,7 @@
 //! every recovery that applies the same records in the same order reaches the same bytes.
 
 use crate::document::{MediaType, Timestamp};
-use crate::merge::Merge;
+use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
 use bytes::Bytes;
 use thiserror::Error;
@@ -28,7 +28,6 @@ pub(crate) struct Write {
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const MERGE: u8 = 3;
-const MERGE_ADD: u8 = 1;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
 
@@ -68,16 +67,14 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Merge(operations) => {
             out.extend_from_slice(&(operations.len() as u16).to_le_bytes());
             for operation in operations {
-                let Merge::Add { path, delta } = operation;
-                out.push(MERGE_ADD);
-                put_short(path.as_bytes(), out);
-                out.extend_from_slice(&delta.to_le_bytes());
+                merge::encode(operation, out);
             }
         }
     }
 }
 
-fn put_short(bytes: &[u8], out: &mut Vec<u8>) {
+/// The length in two bytes, then the bytes.
+pub(crate) fn put_short(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&(bytes.len() as u16).to_le_bytes());
     out.extend_from_slice(bytes);
 }
@@ -139,23 +136,12 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
         DELETE => Change::Delete,
         MERGE => {
             let count = reader.u16()?;
-            let operations = (0..count).map(|_| decode_merge(reader)).collect::<Result<_, _>>()?;
+            let operations = (0..count).map(|_| merge::decode(reader)).collect::<Result<_, _>>()?;
             Change::Merge(operations)
         }
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
     Ok(Write { collection, key, change })
-}
-
-fn decode_merge(reader: &mut Reader) -> Result<Merge, DecodeError> {
-    match reader.u8()? {
-        MERGE_ADD => {
-            let length = usize::from(reader.u16()?);
-            let path = reader.text(length)?;
-            Ok(Merge::Add { path, delta: f64::from_bits(reader.u64()?) })
-        }
-        other => Err(reader.error(format!("unknown merge operation {other}"))),
-    }
 }
 
 /// Reads fields from the front of some bytes; never past their end.
@@ -205,7 +191,7 @@ impl Reader {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn text(&mut self, length: usize) -> Result<String, DecodeError> {
+    pub(crate) fn text(&mut self, length: usize) -> Result<String, DecodeError> {
         let bytes = self.bytes(length)?;
         String::from_utf8(bytes.into()).map_err(|e| self.error(format!("expected UTF-8: {e}")))
     }

@@ -152,32 +152,36 @@ impl Transaction {
         if path_bytes > MERGE_PATH_BYTES_MAX {
             return Err(StageError::MergePathTooLong { bytes: path_bytes });
         }
-        let current = self.peek(collection, key)?;
         let place = (collection.clone(), key.clone());
+        let refused = |why| {
+            let (collection, key) = (collection.to_string(), key.to_string());
+            StageError::Merge { operation: operation.name(), collection, key, why }
+        };
+        operation.check().map_err(refused)?;
+        let current = self.peek(collection, key)?;
         let merged = match operation.resolve(current.as_deref()) {
             Ok(merged) => merged,
             Err(why) => {
                 // The refusal tells what is there, so it is a read like any other.
                 self.note(place)?;
-                let (collection, key) = (collection.to_string(), key.to_string());
-                let operation = operation.name();
-                return Err(StageError::Merge { operation, collection, key, why });
+                return Err(refused(why));
             }
         };
-        check_document_bytes(merged.len())?;
+        check_document_bytes(merged.as_ref().map_or(0, Bytes::len))?;
         let Some(&at) = self.staged.get(&place) else {
             return self.stage(collection, key, Change::Merge(vec![operation]));
         };
-        let change = match &mut self.writes[at].change {
-            // Own writes before it: the result is known.
-            Change::Put { media_type, expires, .. } => {
-                Change::Put { media_type: media_type.clone(), body: merged, expires: *expires }
-            }
-            Change::Delete => {
-                Change::Put { media_type: MediaType::Json, body: merged, expires: None }
-            }
-            Change::Merge(operations) => {
+        let change = match (&mut self.writes[at].change, merged) {
+            (Change::Merge(operations), _) => {
                 return add_merge(operations, operation, &mut self.bytes);
+            }
+            // Own writes before it: the result is known.
+            (_, None) => return Ok(()),
+            (Change::Put { media_type, expires, .. }, Some(body)) => {
+                Change::Put { media_type: media_type.clone(), body, expires: *expires }
+            }
+            (Change::Delete, Some(body)) => {
+                Change::Put { media_type: MediaType::Json, body, expires: None }
             }
         };
         self.stage(collection, key, change)
@@ -236,9 +240,9 @@ impl Transaction {
             Change::Merge(operations) => operations.iter().fold(base.cloned(), |current, op| {
                 let expires = current.as_ref().and_then(|d| d.expires);
                 match op.resolve(current.as_deref()) {
-                    Ok(body) => Some(Arc::new(document(&MediaType::Json, &body, expires))),
+                    Ok(Some(body)) => Some(Arc::new(document(&MediaType::Json, &body, expires))),
                     // It fitted when it was staged, on the same view.
-                    Err(_) => current,
+                    Ok(None) | Err(_) => current,
                 }
             }),
         }
@@ -283,21 +287,14 @@ impl Transaction {
 /// At most the bytes that a write takes in a record beside its names, body and merge operations.
 const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
 
-/// At most the bytes that a merge operation takes in a record beside its path.
-const MERGE_OVERHEAD_BYTES: usize = 16;
-
 /// At most the bytes that a write takes in a record.
 fn write_bytes((collection, key): &Place, change: &Change) -> usize {
     let content = match change {
         Change::Put { body, .. } => body.len(),
         Change::Delete => 0,
-        Change::Merge(operations) => operations.iter().map(merge_bytes).sum(),
+        Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
     };
     WRITE_OVERHEAD_BYTES + collection.as_str().len() + key.as_str().len() + content
-}
-
-fn merge_bytes(operation: &Merge) -> usize {
-    MERGE_OVERHEAD_BYTES + operation.path().len()
 }
 
 fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
@@ -319,7 +316,7 @@ fn add_merge(
     if operations.len() >= MERGES_MAX {
         return Err(StageError::TooManyMerges);
     }
-    let after = *bytes + merge_bytes(&operation);
+    let after = *bytes + operation.bytes();
     if after > TRANSACTION_BYTES_MAX {
         return Err(StageError::TransactionTooLarge);
     }

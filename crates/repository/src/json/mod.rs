@@ -6,8 +6,6 @@
 //! `Number.prototype.toString` prints them, the shortest escapes. On top of RFC 8259 the rules of
 //! I-JSON (RFC 7493) hold: names are unique and no integer is silently rounded.
 
-#![allow(dead_code, unused_imports, reason = "used by merge operations")]
-
 mod canonical;
 mod number;
 mod pointer;
@@ -16,11 +14,11 @@ mod text;
 
 pub use canonical::canonicalize;
 pub use number::format_number;
-pub use pointer::{PointerError, Span, check_pointer, locate, splice_number};
+pub use pointer::{PointerError, Span, check_pointer, locate};
 pub use scan::{Child, children};
 pub use text::{quote, unquote};
 
-pub(crate) use pointer::{number_at, splice};
+pub(crate) use pointer::splice;
 pub(crate) use scan::depth;
 
 /// Where and why a text is not JSON.
