@@ -31,6 +31,9 @@ pub const MERGES_MAX: usize = 1_000;
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 
+/// Most places within one document that a conflict names. More are not named.
+pub const CONTESTED_PATHS_MAX: usize = 100;
+
 /// Most indexes of one collection. More: `SettingsError::TooManyIndexes`.
 pub const INDEXES_MAX: usize = 32;
 

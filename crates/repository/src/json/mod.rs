@@ -7,16 +7,21 @@
 //! I-JSON (RFC 7493) hold: names are unique and no integer is silently rounded.
 
 mod canonical;
+mod changes;
 mod number;
+mod outline;
 mod pointer;
 mod scan;
 mod text;
+mod three_way;
 
 pub use canonical::canonicalize;
+pub use changes::changed_paths;
 pub use number::format_number;
 pub use pointer::{PointerError, Span, check_pointer, locate};
 pub use scan::{Child, children};
 pub use text::{quote, unquote};
+pub use three_way::three_way;
 
 pub(crate) use pointer::splice;
 pub(crate) use scan::depth;

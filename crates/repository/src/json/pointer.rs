@@ -2,7 +2,8 @@
 
 use super::canonical::array_index;
 use super::scan::skip_value;
-use super::{canonicalize, quote};
+use super::{canonicalize, quote, unquote};
+use crate::limits::MERGE_PATH_BYTES_MAX;
 use thiserror::Error;
 
 /// Why a pointer names no place that can be used.
@@ -106,6 +107,45 @@ pub(crate) fn splice(text: &str, place: &Span, value: &str) -> String {
 /// A new array-index name belongs before the others: the one rule for order decides.
 fn reordered(text: String) -> String {
     canonicalize(text.as_bytes()).ok().and_then(|out| String::from_utf8(out).ok()).unwrap_or(text)
+}
+
+/// The pointer to where a walk through a text is.
+#[derive(Default)]
+pub(super) struct Trail(String);
+
+impl Trail {
+    /// Where the walk is; if that is longer than `MERGE_PATH_BYTES_MAX`, what contains the place.
+    pub(super) fn pointer(&self) -> &str {
+        if self.0.len() <= MERGE_PATH_BYTES_MAX {
+            return &self.0;
+        }
+        let last = self.0.as_bytes()[..=MERGE_PATH_BYTES_MAX].iter().rposition(|b| *b == b'/');
+        &self.0[..last.unwrap_or(0)]
+    }
+
+    /// Goes to the member whose name stands in a text as `raw`. To be given to `leave`: the
+    /// length before.
+    pub(super) fn enter_member(&mut self, raw: &str) -> usize {
+        self.enter(&unquote(raw))
+    }
+
+    /// As `enter_member`, with the plain name of a member or number of an element.
+    pub(super) fn enter(&mut self, name: &str) -> usize {
+        let length = self.0.len();
+        self.0.push('/');
+        for c in name.chars() {
+            match c {
+                '~' => self.0.push_str("~0"),
+                '/' => self.0.push_str("~1"),
+                c => self.0.push(c),
+            }
+        }
+        length
+    }
+
+    pub(super) fn leave(&mut self, length: usize) {
+        self.0.truncate(length);
+    }
 }
 
 fn unescape(token: &str) -> Option<String> {

@@ -1,5 +1,7 @@
 //! Walking over canonical text. The text is well formed, so nothing here can fail.
 
+use std::ops::Range;
+
 /// A member of an object or an element of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Child<'a> {
@@ -12,20 +14,29 @@ pub struct Child<'a> {
 /// The members of the object or the elements of the array `text`, in order; a value of another
 /// kind has none. `text` must be canonical.
 pub fn children(text: &str) -> impl Iterator<Item = Child<'_>> {
+    children_between(text, 0..text.len(), |at| skip_value(text.as_bytes(), at))
+}
+
+/// The children of the value at `span`; `end` gives the offset after the value at an offset.
+pub(super) fn children_between<'a>(
+    text: &'a str,
+    span: Range<usize>,
+    end: impl Fn(usize) -> usize,
+) -> impl Iterator<Item = Child<'a>> {
     let bytes = text.as_bytes();
-    let is_object = bytes[0] == b'{';
-    let is_empty = !matches!(bytes[0], b'{' | b'[') || bytes.len() == 2;
-    let mut at = if is_empty { bytes.len() } else { 1 };
+    let is_object = bytes[span.start] == b'{';
+    let is_empty = !matches!(bytes[span.start], b'{' | b'[') || span.len() == 2;
+    let mut at = if is_empty { span.end } else { span.start + 1 };
     std::iter::from_fn(move || {
-        if at >= bytes.len() {
+        if at >= span.end {
             return None;
         }
         let name = is_object.then(|| &text[at..skip_string(bytes, at)]);
         let start = at + name.map_or(0, |name| name.len() + 1);
-        let end = skip_value(bytes, start);
+        let value = &text[start..end(start)];
         // Over the comma, or over the closing bracket and so to the end.
-        at = end + 1;
-        Some(Child { name, value: &text[start..end] })
+        at = start + value.len() + 1;
+        Some(Child { name, value })
     })
 }
 
@@ -81,7 +92,8 @@ pub(super) fn skip_string(text: &[u8], open: usize) -> usize {
     i + 1
 }
 
-fn scalar_length(text: &[u8]) -> usize {
+/// The length of the number or word at the start of `text`.
+pub(super) fn scalar_length(text: &[u8]) -> usize {
     text.iter().position(|b| matches!(b, b',' | b'}' | b']' | b':')).unwrap_or(text.len())
 }
 
