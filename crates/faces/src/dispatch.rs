@@ -47,7 +47,7 @@ async fn ask(request: gem::Request, reactor: &Reactor) -> Result<gem::Reply, Pro
 fn problem(failure: &gem::Failure, development: bool) -> Problem {
     match failure {
         // The repository says so itself, once; here it would be said for every request.
-        gem::Failure::Unavailable(_) | gem::Failure::Busy(_) => {
+        gem::Failure::Unavailable(_) | gem::Failure::Busy(_) | gem::Failure::Duplicate(_) => {
             log::debug!("a request was refused: {failure}");
         }
         _ => log::error!("the application failed: {failure}"),
@@ -56,6 +56,7 @@ fn problem(failure: &gem::Failure, development: bool) -> Problem {
         gem::Failure::Handler(_) => (Kind::HandlerFailed, "nothing was changed"),
         gem::Failure::CpuLimit(_) => (Kind::CpuLimit, "it was stopped; nothing was changed"),
         gem::Failure::HeapLimit(_) => (Kind::HeapLimit, "it was stopped; nothing was changed"),
+        gem::Failure::Duplicate(_) => (Kind::Duplicate, "nothing was changed"),
         gem::Failure::Busy(_) => (Kind::Busy, "the disk is behind; nothing was changed"),
         gem::Failure::Unavailable(_) => (Kind::Unavailable, "nothing was changed"),
     };

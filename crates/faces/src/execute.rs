@@ -32,6 +32,10 @@ pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<O
             Err(error.into())
         }
         Err(RunError::Begin(error)) => Err(error.into()),
+        Err(RunError::Duplicate { duplicate, wait_for }) => {
+            reactor.gate.durable(wait_for).await?;
+            Err(Problem::new(Kind::Duplicate, duplicate.to_string()))
+        }
         Err(RunError::Commit(error)) => {
             // That it came to a commit reveals something of the view, which is at most this.
             reactor.gate.durable(reactor.repository.stats().visible).await?;

@@ -16,11 +16,13 @@ pub(crate) enum Kind {
     NotFound,
     MethodNotAllowed,
     BodyTimeout,
+    Duplicate,
     PreconditionFailed,
     BodyTooLarge,
     UriTooLong,
     UnsupportedMediaType,
     ForeignHost,
+    Unindexable,
     Internal,
     HandlerFailed,
     CpuLimit,
@@ -50,6 +52,7 @@ impl Kind {
             Self::NotFound => ("not-found", 404, "There is nothing here"),
             Self::MethodNotAllowed => ("method-not-allowed", 405, "The method is not for this"),
             Self::BodyTimeout => ("body-timeout", 408, "The request body came too slowly"),
+            Self::Duplicate => ("duplicate", 409, "Another document has the same unique values"),
             Self::PreconditionFailed => ("precondition-failed", 412, "A precondition is false"),
             Self::BodyTooLarge => ("body-too-large", 413, "The body is too large"),
             Self::UriTooLong => ("uri-too-long", 414, "The URI is too long"),
@@ -57,6 +60,7 @@ impl Kind {
                 ("unsupported-media-type", 415, "The media type cannot be stored")
             }
             Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
+            Self::Unindexable => ("unindexable", 422, "The document does not fit an index"),
             Self::Internal => ("internal", 500, "The server failed"),
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
@@ -162,7 +166,10 @@ impl From<CommitError> for Problem {
     fn from(error: CommitError) -> Self {
         match error {
             CommitError::Poisoned(_) => Self::refused(),
-            CommitError::Overloaded(_) => Self::new(Kind::Busy, error.to_string()),
+            CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => {
+                Self::new(Kind::Busy, error.to_string())
+            }
+            CommitError::Read(error) => error.into(),
             CommitError::NoProgress => Self::internal(&error.to_string()),
             CommitError::Closed => Self::closed(),
         }
@@ -189,12 +196,14 @@ impl From<StageError> for Problem {
             StageError::MediaTypeTooLong { .. } => {
                 Self::new(Kind::UnsupportedMediaType, error.to_string())
             }
+            StageError::Index(_) => Self::new(Kind::Unindexable, error.to_string()),
             // One request stages one document: the bounds on many are out of its reach.
             StageError::TooManyWrites
             | StageError::TransactionTooLarge
             | StageError::TooManyMerges
             | StageError::MergePathTooLong { .. }
             | StageError::Merge { .. }
+            | StageError::Reserved { .. }
             | StageError::Read(_) => Self::internal(&error),
         }
     }

@@ -70,6 +70,9 @@ pub enum Failure {
     /// The worker's heap reached its limit: 500.
     #[error("{0}")]
     HeapLimit(Fault),
+    /// A unique index has a value already that the handler wrote: 409.
+    #[error("{0}")]
+    Duplicate(Fault),
     /// The disk is behind, so the repository took no more commits: 503, and worth another try
     /// shortly, as when the queue is full.
     #[error("{0}")]
@@ -87,6 +90,7 @@ impl Failure {
             Self::Handler(fault)
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
+            | Self::Duplicate(fault)
             | Self::Busy(fault)
             | Self::Unavailable(fault) => fault.wait_for,
         }

@@ -178,7 +178,7 @@ impl Turn {
 
     /// Notes a failure of the repository, which the handler must not be able to hide.
     fn readable<T>(&mut self, read: Result<T, ReadError>) -> Result<T, TurnError> {
-        if let Err(error @ ReadError::Engine(_)) = &read {
+        if let Err(error @ (ReadError::Engine(_) | ReadError::ViewTooOld(_))) = &read {
             self.unreadable = Some(error.clone());
         }
         Ok(read?)

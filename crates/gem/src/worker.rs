@@ -109,6 +109,9 @@ impl Worker {
             }
             Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
             Err(RunError::Begin(error)) => Err(unavailable(error.to_string())),
+            Err(RunError::Duplicate { duplicate, wait_for }) => {
+                Err(Failure::Duplicate(Fault { message: duplicate.to_string(), wait_for }))
+            }
             // That it came to a commit reveals something of the view, which is at most this.
             Err(RunError::Commit(error)) => {
                 Err(uncommitted(&error, self.shared.repository.stats().visible))
@@ -151,9 +154,11 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
 fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
     let fault = Fault { message: error.to_string(), wait_for };
     match error {
-        CommitError::Overloaded(_) => Failure::Busy(fault),
+        CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => Failure::Busy(fault),
         CommitError::NoProgress => Failure::Handler(fault),
-        CommitError::Poisoned(_) | CommitError::Closed => Failure::Unavailable(fault),
+        CommitError::Poisoned(_) | CommitError::Closed | CommitError::Read(_) => {
+            Failure::Unavailable(fault)
+        }
     }
 }
 

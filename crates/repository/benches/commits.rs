@@ -145,7 +145,7 @@ fn worker(repository: &Repository, work: Work, thread: u64, outstanding: usize) 
         match transaction.commit().unwrap() {
             Outcome::Committed(number) => waiting.push_back(number),
             // A conflict costs its time and counts for nothing.
-            Outcome::Conflict(_) | Outcome::HeldBack => continue,
+            Outcome::Conflict(_) | Outcome::Duplicate(_) | Outcome::HeldBack => continue,
             Outcome::Unchanged(_) => {}
         }
         if waiting.len() >= outstanding {

@@ -1,27 +1,18 @@
 //! The one door to committed state: live commits and recovery both come through [`apply`].
 
-use crate::conflict::{Conflict, Place};
+use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
+use crate::conflict::{Contested, Place};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
-use crate::hot::{Collection, Hot, Version, alive};
+use crate::hot::{Cell, Collection, Hot, Version, alive};
+use crate::json;
 use crate::limits::DOCUMENT_BYTES_MAX;
+use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
 use crate::record::{Change, Write};
+use crate::rows::{self, RowChange};
 use crate::views::Views;
 use bytes::Bytes;
 use std::sync::Arc;
-
-/// The collection of collections: one document each, with its id.
-pub(crate) const COLLECTIONS: &str = "_collections";
-
-/// Its own id; it is there from the start and describes itself.
-pub(crate) const COLLECTIONS_ID: u32 = 1;
-
-/// A document that a commit changed, and the commit that had changed it before, if memory knows.
-pub(crate) struct Changed {
-    pub collection: Arc<Collection>,
-    pub key: Key,
-    pub before: Option<CommitNumber>,
-}
 
 /// What a commit is applied to.
 pub(crate) struct State<'a> {
@@ -29,61 +20,180 @@ pub(crate) struct State<'a> {
     pub views: &'a Views,
 }
 
-/// Applies `writes` as commit `number` at `time`, all or nothing. `base` gives the document that a
-/// write found in the engine; it counts only where memory holds no version, since then nothing
-/// newer exists. Deterministic: the same commits in the same order give the same documents.
+/// A write with what `apply` needs to know of the present document, fetched beforehand.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub write: Write,
+    /// Its collection, if it was there.
+    pub collection: Option<Arc<Collection>>,
+    /// What the engine has, or what the view saw; expired ones too. It counts only where memory
+    /// holds no version, since then nothing newer exists.
+    pub base: Option<Arc<Document>>,
+    /// Where the document is in memory, if it was found there.
+    pub cell: Option<Arc<Cell>>,
+    /// It lost to a change of the same document, and the collection wants both merged.
+    pub merges: bool,
+}
+
+impl Staged {
+    pub(crate) fn place(&self) -> Place {
+        (self.write.collection.clone(), self.write.key.clone())
+    }
+}
+
+/// A document, or row of an index, that a commit changed.
+pub(crate) struct Changed {
+    pub cell: Arc<Cell>,
+    /// The commit that had changed it before, if memory knows.
+    pub before: Option<CommitNumber>,
+    /// The engine is to have it.
+    pub is_kept: bool,
+}
+
+/// What [`apply`] did.
+pub(crate) struct Applied {
+    pub changed: Vec<Changed>,
+    /// A write was merged with what was there, so that the record must be written anew.
+    pub is_rewritten: bool,
+}
+
+/// What one write comes to.
+struct Plan {
+    collection: Option<Arc<Collection>>,
+    cell: Option<Arc<Cell>>,
+    /// `None`: the document stays as it is.
+    document: Option<Option<Arc<Document>>>,
+    rows: Vec<RowChange>,
+}
+
+/// Applies `writes` as commit `number` at `time`, all or nothing. Deterministic: the same commits
+/// in the same order give the same documents.
 ///
-/// A merge operation that does not fit what is there now is a conflict with whoever put it there.
+/// An intent that does not fit what is there now is a conflict with whoever put it there.
 pub(crate) fn apply(
     state: &State<'_>,
     (number, time): (CommitNumber, Timestamp),
-    writes: &[Write],
-    base: impl Fn(usize) -> Option<Arc<Document>>,
-) -> Result<Vec<Changed>, Conflict> {
-    let mut resolved = Vec::with_capacity(writes.len());
-    for (i, write) in writes.iter().enumerate() {
-        let newest = state.hot.collection(&write.collection).and_then(|c| c.newest(&write.key));
-        let (competitor, current) = match newest {
-            Some(version) => (version.number, version.document),
-            None => (CommitNumber(0), base(i)),
-        };
-        match resolve((number, time), write, alive(current, time)) {
-            Ok(document) => resolved.push(document),
-            Err(_) => {
-                let place: Place = (write.collection.clone(), write.key.clone());
-                return Err(Conflict { documents: vec![place], competitor });
-            }
-        }
+    writes: &mut [Staged],
+) -> Result<Applied, Contested> {
+    let mut plans = Vec::with_capacity(writes.len());
+    let mut is_rewritten = false;
+    for staged in writes.iter_mut() {
+        is_rewritten |= staged.merges;
+        plans.push(plan(state, (number, time), staged)?);
     }
     let mut changed = Vec::with_capacity(writes.len());
-    for (write, document) in writes.iter().zip(resolved) {
-        let collection = match state.hot.collection(&write.collection) {
-            Some(collection) => collection,
-            None => create(state, (number, time), &write.collection, &mut changed),
-        };
-        install(state, number, (collection, write.key.clone()), document, &mut changed);
+    for (staged, plan) in writes.iter().zip(plans) {
+        carry_out(state, (number, time), (&staged.write, plan), &mut changed);
     }
-    Ok(changed)
+    Ok(Applied { changed, is_rewritten })
+}
+
+/// Decides what a write comes to, without changing anything but the write itself.
+fn plan(
+    state: &State<'_>,
+    at: (CommitNumber, Timestamp),
+    staged: &mut Staged,
+) -> Result<Plan, Contested> {
+    let collection =
+        staged.collection.clone().or_else(|| state.hot.collection(&staged.write.collection));
+    let find = |c: &Arc<Collection>| c.find(&staged.write.key);
+    let cell = staged.cell.clone().or_else(|| collection.as_ref().and_then(find));
+    let (competitor, current) = match &cell {
+        Some(cell) => {
+            let newest = cell.newest();
+            (newest.number, newest.document)
+        }
+        None => (CommitNumber(0), staged.base.clone()),
+    };
+    let misfit = |paths| Contested {
+        collection: staged.write.collection.clone(),
+        key: staged.write.key.clone(),
+        competitor,
+        paths,
+    };
+    if staged.merges {
+        match merged(staged.base.as_deref(), &staged.write.change, current.as_deref()) {
+            Ok(change) => staged.write.change = change,
+            Err(paths) => return Err(misfit(paths)),
+        }
+    }
+    if let Change::Clear { index, rows } = &staged.write.change {
+        let rows = rows::cleared(state.hot, *index, rows);
+        return Ok(Plan { collection, cell, document: None, rows });
+    }
+    let document = match resolve(state, at, &staged.write, alive(current.clone(), at.1)) {
+        Ok(document) => document.map(|document| document.map(Arc::new)),
+        Err(_) => return Err(misfit(Vec::new())),
+    };
+    let rows = match &collection {
+        Some(collection) => {
+            let before = current.as_deref();
+            let after = match &document {
+                Some(document) => document.as_deref(),
+                None => before,
+            };
+            let again = staged.write.change == Change::Reindex;
+            let key = &staged.write.key;
+            rows::changes(collection, key, (before, after, again))
+        }
+        // It will be made with its first document, and has no index yet.
+        None => {
+            let after = document.as_ref().and_then(Option::as_deref);
+            Ok(rows::expiry_changes(None, after))
+        }
+    };
+    let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
+    Ok(Plan { collection, cell, document, rows })
+}
+
+fn carry_out(
+    state: &State<'_>,
+    at: (CommitNumber, Timestamp),
+    (write, plan): (&Write, Plan),
+    changed: &mut Vec<Changed>,
+) {
+    let Plan { collection, cell, document, rows } = plan;
+    if document.is_none() && rows.is_empty() {
+        return;
+    }
+    let collection = match collection.or_else(|| state.hot.collection(&write.collection)) {
+        Some(collection) => collection,
+        // Deleting what never was makes nothing.
+        None if !matches!(document, Some(Some(_))) => return,
+        None => create(state, at, &write.collection, changed),
+    };
+    for row in rows {
+        let document = row.is_added.then(|| Arc::new(row_document(at)));
+        let (rows, row) = row.place(state.hot, &collection, &write.key);
+        install(state, at.0, (&rows, None, &row), document, changed);
+    }
+    if let Some(document) = document {
+        let catalog = (*write.collection.as_str() == *COLLECTIONS).then(|| document.clone());
+        install(state, at.0, (&collection, cell, &write.key), document, changed);
+        if let Some(Some(document)) = catalog {
+            reshape(state.hot, &write.key, &document, at.0);
+        }
+    }
 }
 
 fn install(
     state: &State<'_>,
     number: CommitNumber,
-    (collection, key): (Arc<Collection>, Key),
-    document: Option<Document>,
+    (collection, cell, key): (&Arc<Collection>, Option<Arc<Cell>>, &Key),
+    document: Option<Arc<Document>>,
     changed: &mut Vec<Changed>,
 ) {
-    let version = Version { number, document: document.map(Arc::new) };
-    let before = collection.install(key.clone(), version, state.views);
-    changed.push(Changed { collection, key, before });
+    let (cell, before) = collection.install(cell, key, Version { number, document }, state.views);
+    changed.push(Changed { cell, before, is_kept: !collection.is_volatile });
 }
 
-/// What the document becomes; `None`: it is deleted.
+/// What the document becomes: `Some(None)`: it is deleted; `None`: it stays as it is.
 fn resolve(
+    state: &State<'_>,
     (number, time): (CommitNumber, Timestamp),
     write: &Write,
     current: Option<Arc<Document>>,
-) -> Result<Option<Document>, String> {
+) -> Result<Option<Option<Document>>, String> {
     let created = current.as_ref().map_or(time, |d| d.created);
     let document = |media_type, body, expires| Document {
         media_type,
@@ -94,23 +204,76 @@ fn resolve(
         expires,
     };
     match &write.change {
-        Change::Delete => Ok(None),
+        Change::Delete => Ok(Some(None)),
         Change::Put { media_type, body, expires } => {
-            Ok(Some(document(media_type.clone(), body.clone(), *expires)))
+            Ok(Some(Some(document(media_type.clone(), body.clone(), *expires))))
         }
         Change::Merge(operations) => {
-            let expires = current.as_ref().and_then(|d| d.expires);
-            let mut merged = current;
-            for operation in operations {
-                let Some(body) = operation.resolve(merged.as_deref())? else { continue };
-                if body.len() > DOCUMENT_BYTES_MAX {
-                    return Err("the document would become too large".to_owned());
-                }
-                merged = Some(Arc::new(document(MediaType::Json, body, expires)));
-            }
-            Ok(merged.map(Arc::unwrap_or_clone))
+            let merged = merge(operations, current.clone(), document)?;
+            Ok(merged.map(Some))
+        }
+        // What is invisible at this commit's time goes; what was written anew stays.
+        Change::Expire => Ok(current.is_none().then_some(None)),
+        Change::Reindex | Change::Clear { .. } => Ok(None),
+        Change::Configure(change) => {
+            let body = configure(state.hot, change, current.as_deref())?;
+            Ok(Some(Some(document(MediaType::Json, body.into(), None))))
         }
     }
+}
+
+/// The document after `operations`; `None`: they change nothing.
+fn merge(
+    operations: &[Merge],
+    current: Option<Arc<Document>>,
+    document: impl Fn(MediaType, Bytes, Option<Timestamp>) -> Document,
+) -> Result<Option<Document>, String> {
+    let expires = current.as_ref().and_then(|d| d.expires);
+    let mut merged = current;
+    let mut is_changed = false;
+    for operation in operations {
+        let Some(body) = operation.resolve(merged.as_deref())? else { continue };
+        if body.len() > DOCUMENT_BYTES_MAX {
+            return Err("the document would become too large".to_owned());
+        }
+        is_changed = true;
+        merged = Some(Arc::new(document(MediaType::Json, body, expires)));
+    }
+    Ok(merged.filter(|_| is_changed).map(Arc::unwrap_or_clone))
+}
+
+/// `mine` with what the present document has changed elsewhere since `base`; or the paths that
+/// both have changed.
+fn merged(
+    base: Option<&Document>,
+    mine: &Change,
+    theirs: Option<&Document>,
+) -> Result<Change, Vec<String>> {
+    let text = |document: Option<&Document>| {
+        let document = document.filter(|d| d.media_type == MediaType::Json)?;
+        std::str::from_utf8(&document.body).ok().map(str::to_owned)
+    };
+    let Change::Put { media_type, body, expires } = mine else { return Err(Vec::new()) };
+    let (Some(base), Some(theirs)) = (text(base), text(theirs)) else { return Err(Vec::new()) };
+    let mine = std::str::from_utf8(body).map_err(|_| Vec::new())?;
+    let body = json::three_way(&base, mine, &theirs)?;
+    if body.len() > DOCUMENT_BYTES_MAX {
+        return Err(Vec::new());
+    }
+    Ok(Change::Put { media_type: media_type.clone(), body: body.into(), expires: *expires })
+}
+
+fn configure(hot: &Hot, change: &Configure, current: Option<&Document>) -> Result<String, String> {
+    let next_id = hot.next_id();
+    let (mut catalog, next_id) = match current {
+        Some(document) => (catalog::of(document)?, next_id),
+        None => (Catalog::new(next_id), next_id + 1),
+    };
+    if let (Configure::Settings(settings), Some(_)) = (change, current) {
+        catalog.check(settings)?;
+    }
+    catalog.configure(change, next_id)?;
+    Ok(catalog.to_text())
 }
 
 /// Creates a collection on its first write, with the document that describes it.
@@ -121,26 +284,35 @@ fn create(
     changed: &mut Vec<Changed>,
 ) -> Arc<Collection> {
     let id = state.hot.next_id();
-    let collection = state.hot.add_collection(name, id);
+    let collection = state.hot.add_collection(name, id, false);
     let (Ok(catalog), Ok(key)) = (CollectionName::new(COLLECTIONS), Key::new(name.as_str())) else {
         unreachable!("both names keep to the rule for names");
     };
     if let Some(catalog) = state.hot.collection(&catalog) {
-        let document = Document {
-            media_type: MediaType::Json,
-            body: Bytes::from(format!("{{\"id\":{id}}}")),
-            version: number,
-            created: time,
-            updated: time,
-            expires: None,
-        };
-        install(state, number, (catalog, key), Some(document), changed);
+        let body = Bytes::from(Catalog::new(id).to_text());
+        let document =
+            Document { media_type: MediaType::Json, body, ..row_document((number, time)) };
+        install(state, number, (&catalog, None, &key), Some(Arc::new(document)), changed);
     }
     collection
 }
 
-/// The id in a document of the collection of collections.
-pub(crate) fn collection_id(document: &Document) -> Option<u32> {
-    let text = std::str::from_utf8(&document.body).ok()?;
-    text.strip_prefix("{\"id\":")?.strip_suffix('}')?.parse().ok()
+/// Makes what a document of the catalog says known.
+fn reshape(hot: &Hot, key: &Key, document: &Document, number: CommitNumber) {
+    match (CollectionName::new(key.as_str()), catalog::of(document)) {
+        (Ok(name), Ok(catalog)) => hot.configure(&name, &catalog, number),
+        (_, _) => unreachable!("the catalog was written by `configure` or `create`"),
+    }
+}
+
+/// A document without content, as the rows of an index are.
+fn row_document((number, time): (CommitNumber, Timestamp)) -> Document {
+    Document {
+        media_type: MediaType::Json,
+        body: Bytes::new(),
+        version: number,
+        created: time,
+        updated: time,
+        expires: None,
+    }
 }

@@ -3,10 +3,11 @@
 
 use crate::conflict::Place;
 use crate::document::CommitNumber;
+use crate::durability::Durability;
 use crate::errors::{BeginError, CommitError};
 use crate::limits::{LANE_TRIES, OPTIMISTIC_TRIES};
 use crate::repository::Repository;
-use crate::transaction::{Outcome, Transaction};
+use crate::transaction::{Duplicate, Outcome, Transaction};
 use std::sync::atomic::Ordering;
 
 /// What a finished run gives.
@@ -18,6 +19,8 @@ pub struct Ran<T> {
     pub wait_for: CommitNumber,
     /// Own commit, if anything was written.
     pub committed: Option<CommitNumber>,
+    /// What durable means for it: the strongest of the collections that were written.
+    pub durability: Durability,
     /// Tries that lost.
     pub conflicts: u32,
 }
@@ -47,6 +50,14 @@ pub enum RunError<E> {
     Begin(BeginError),
     /// The commit was refused.
     Commit(CommitError),
+    /// A unique index has the values already; nothing was written. That may be revealed in a
+    /// reply only when `durable >= wait_for`.
+    Duplicate {
+        /// Who has them.
+        duplicate: Duplicate,
+        /// See above.
+        wait_for: CommitNumber,
+    },
 }
 
 /// One try.
@@ -100,7 +111,7 @@ impl Repository {
                 }
             }
         };
-        let footprint: Vec<Place> = lost.footprint().collect();
+        let footprint = lost.footprint();
         // Its view must not stay open while the lane is waited for.
         drop(lost);
         self.run_in_lane(&mut body, footprint, conflicts)
@@ -109,12 +120,12 @@ impl Repository {
     fn run_in_lane<T, E>(
         &self,
         body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
-        footprint: Vec<Place>,
+        footprint: Option<Vec<Place>>,
         mut conflicts: u32,
     ) -> Result<Ran<T>, RunError<E>> {
         self.store.counters.serial_lane.fetch_add(1, Ordering::Relaxed);
         let turn = self.store.lane.enter();
-        turn.reserve(footprint.into_iter());
+        turn.reserve(footprint);
         for tries in 0..2 * LANE_TRIES {
             match self.attempt(body, true, conflicts)? {
                 Try::Done(ran) => return Ok(ran),
@@ -134,20 +145,19 @@ impl Repository {
         in_lane: bool,
         conflicts: u32,
     ) -> Result<Try<T>, RunError<E>> {
-        let (transaction, value) = body(self.begin().map_err(RunError::Begin)?);
+        let (mut transaction, value) = body(self.begin().map_err(RunError::Begin)?);
         let view = transaction.view();
         let value = value.map_err(|error| RunError::Body { error, wait_for: view })?;
+        let durability = transaction.durability();
         let done = |value, wait_for, committed| {
-            Ok(Try::Done(Ran { value, wait_for, committed, conflicts }))
+            Ok(Try::Done(Ran { value, wait_for, committed, durability, conflicts }))
         };
         match transaction.decide(in_lane).map_err(RunError::Commit)? {
             Outcome::Committed(number) => done(value, number, Some(number)),
             Outcome::Unchanged(view) => done(value, view, None),
             Outcome::HeldBack => Ok(Try::HeldBack),
-            Outcome::Conflict(_) => {
-                self.store.counters.conflicts.fetch_add(1, Ordering::Relaxed);
-                Ok(Try::Lost(transaction))
-            }
+            Outcome::Conflict(_) => Ok(Try::Lost(transaction)),
+            Outcome::Duplicate(duplicate) => Err(RunError::Duplicate { duplicate, wait_for: view }),
         }
     }
 }

@@ -1,8 +1,11 @@
-//! The decision whether a transaction may commit: pure, so that every server that sees the same
-//! commits in the same order decides the same.
+//! The decision whether a transaction may commit: it reads what was committed and changes nothing,
+//! so that every server that sees the same commits in the same order decides the same.
 
 use crate::document::CommitNumber;
+use crate::hot::{Cell, Collection, Hot};
 use crate::name::{CollectionName, Key};
+use crate::range::KeyRange;
+use std::sync::Arc;
 
 /// One document.
 pub(crate) type Place = (CollectionName, Key);
@@ -10,53 +13,76 @@ pub(crate) type Place = (CollectionName, Key);
 /// What a transaction lost to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The documents fought over (collection, key), at least one.
-    pub documents: Vec<(CollectionName, Key)>,
+    /// The documents fought over, at least one.
+    pub documents: Vec<Contested>,
     /// The latest competing commit.
     pub competitor: CommitNumber,
 }
 
-/// Backward validation (Kung and Robinson 1981, §3): everything that was read must still be as
-/// the view saw it. `last_change` gives the newest commit that wrote a place, or `None` when it
-/// has not changed since any open view.
-pub(crate) fn find(
-    reads: &[Place],
-    view: CommitNumber,
-    last_change: impl Fn(&Place) -> Option<CommitNumber>,
-) -> Option<Conflict> {
-    let mut conflict: Option<Conflict> = None;
-    for place in reads {
-        let Some(change) = last_change(place).filter(|change| *change > view) else { continue };
-        let found =
-            conflict.get_or_insert_with(|| Conflict { documents: Vec::new(), competitor: change });
-        found.competitor = found.competitor.max(change);
-        if !found.documents.contains(place) {
-            found.documents.push(place.clone());
-        }
-    }
-    conflict
+/// A document that changed after the transaction's view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contested {
+    /// Its collection.
+    pub collection: CollectionName,
+    /// Its key.
+    pub key: Key,
+    /// The commit that changed it last.
+    pub competitor: CommitNumber,
+    /// JSON Pointers to what differs, where both versions are JSON: at most
+    /// [`crate::limits::CONTESTED_PATHS_MAX`].
+    pub paths: Vec<String>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Something that must still be as the view saw it.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// A document in memory.
+    Document(Arc<Cell>),
+    /// A document that was not there.
+    Missing(CollectionName, Key),
+    /// Every document between two bounds, or every row of an index.
+    Range(Arc<Collection>, KeyRange),
+    /// Every document between two bounds of a collection that was not there.
+    MissingRange(CollectionName, KeyRange),
+}
 
-    #[test]
-    fn only_reads_that_changed_after_the_view_conflict() {
-        let notes = CollectionName::new("notes").unwrap();
-        let place = |key: &str| (notes.clone(), Key::new(key).unwrap());
-        let last_change = |p: &Place| match p.1.as_str() {
-            "old" => Some(CommitNumber(3)),
-            "at" => Some(CommitNumber(5)),
-            "new" => Some(CommitNumber(6)),
-            "newer" => Some(CommitNumber(9)),
-            _ => None,
-        };
-        let view = CommitNumber(5);
-        assert_eq!(find(&[place("old"), place("at"), place("never")], view, last_change), None);
-        let reads = [place("new"), place("at"), place("newer"), place("new")];
-        let conflict = find(&reads, view, last_change).unwrap();
-        assert_eq!(conflict.documents, [place("new"), place("newer")]);
-        assert_eq!(conflict.competitor, CommitNumber(9));
+/// Backward validation (Kung and Robinson 1981, §3): the newest commit after `view` that changed
+/// something of `read`, and what. Ranges are read as what they are, so a new document in one is
+/// found like any other change (phantoms; Eswaran et al. 1976, §3).
+pub(crate) fn find(hot: &Hot, read: &Read, view: CommitNumber) -> Option<Contested> {
+    let contested = |collection: &CollectionName, key: &Key, competitor: CommitNumber| {
+        let (collection, key) = (collection.clone(), key.clone());
+        (competitor > view).then_some(Contested { collection, key, competitor, paths: Vec::new() })
+    };
+    match read {
+        Read::Document(cell) => {
+            let change = cell.last_change();
+            if change <= view {
+                return None;
+            }
+            contested(&hot.name(cell.collection)?, &cell.key, change)
+        }
+        Read::Missing(name, key) => contested(name, key, hot.collection(name)?.last_change(key)?),
+        Read::Range(collection, range) => {
+            let (key, change) = collection.changed_in(range, view)?;
+            contested(&collection.name, &collection.document_key(&key), change)
+        }
+        Read::MissingRange(name, range) => {
+            let (key, change) = hot.collection(name)?.changed_in(range, view)?;
+            contested(name, &key, change)
+        }
+    }
+}
+
+impl Conflict {
+    /// One conflict over all of `documents`; `None` if there are none.
+    pub(crate) fn over(mut documents: Vec<Contested>) -> Option<Self> {
+        documents.sort_by(|a, b| {
+            let order = (&a.collection, &a.key).cmp(&(&b.collection, &b.key));
+            order.then(b.competitor.cmp(&a.competitor))
+        });
+        documents.dedup_by(|a, b| (&a.collection, &a.key) == (&b.collection, &b.key));
+        let competitor = documents.iter().map(|contested| contested.competitor).max()?;
+        Some(Self { documents, competitor })
     }
 }

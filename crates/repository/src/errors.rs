@@ -1,7 +1,9 @@
 //! What can go wrong, one enum per kind of operation. A conflict is not here: it is an outcome.
 
 use crate::document::CommitNumber;
+use crate::index::{IndexError, IndexRangeError};
 use crate::limits;
+use crate::settings::SettingsError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -127,6 +129,19 @@ pub enum BeginError {
 #[error("no checkpoint could be written: {0}")]
 pub struct CloseError(pub(crate) String);
 
+/// A view holds back versions that have been replaced since, and did so for too long.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error(
+    "the view of commit {view} was open for too long: a view may hold back newer versions for {} \
+     minutes, or {} seconds while memory is short; begin again, and read less at a time",
+    limits::VIEW_AGE_MAX_MS / 60_000,
+    limits::VIEW_AGE_MAX_UNDER_PRESSURE_MS / 1_000
+)]
+pub struct ViewTooOld {
+    /// What the view saw.
+    pub view: CommitNumber,
+}
+
 /// Why a read failed.
 #[derive(Clone, Debug, Error)]
 pub enum ReadError {
@@ -136,6 +151,30 @@ pub enum ReadError {
     /// The transaction noted more reads than the bound.
     #[error("a transaction reads at most {max} documents", max = limits::TRANSACTION_READS_MAX)]
     TooManyReads,
+    /// The view was open for too long.
+    #[error(transparent)]
+    ViewTooOld(#[from] ViewTooOld),
+    /// The collection has no such index.
+    #[error("the collection {collection} has no index {index}; it has: {known}")]
+    NoIndex {
+        /// The collection's name.
+        collection: String,
+        /// What was asked for.
+        index: String,
+        /// Those that it has.
+        known: String,
+    },
+    /// The index does not have all its rows yet.
+    #[error("the index {index} of {collection} is being built; try again when it is ready")]
+    IndexNotReady {
+        /// The collection's name.
+        collection: String,
+        /// The index.
+        index: String,
+    },
+    /// The bounds do not fit the index.
+    #[error(transparent)]
+    IndexRange(#[from] IndexRangeError),
 }
 
 /// Why a write could not be staged. The transaction goes on without it.
@@ -189,6 +228,15 @@ pub enum StageError {
         /// What was expected and what was found.
         why: String,
     },
+    /// The collection belongs to the repository.
+    #[error("{collection} is not written to directly; use Repository::configure")]
+    Reserved {
+        /// Its name.
+        collection: String,
+    },
+    /// The document does not fit an index.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// The document had to be read first, and that failed.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -203,10 +251,41 @@ pub enum CommitError {
     /// The repository is being closed.
     #[error("the repository is closed; open it again")]
     Closed,
+    /// The view was open for too long.
+    #[error(transparent)]
+    ViewTooOld(#[from] ViewTooOld),
+    /// What unique indexes hold could not be read.
+    #[error(transparent)]
+    Read(ReadError),
     /// It lost even with everything reserved. That is a mistake in the repository.
     #[error("the transaction cannot make progress, even alone; please report this")]
     NoProgress,
     /// More is waiting for the disk than the bound allows.
     #[error("the disk is behind: {0}; try again shortly")]
     Overloaded(&'static str),
+}
+
+/// Why the settings of a collection were not changed.
+#[derive(Clone, Debug, Error)]
+pub enum ConfigureError {
+    /// The settings themselves are wrong.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// They do not fit the collection.
+    #[error("{collection} cannot have these settings: {why}")]
+    Unfit {
+        /// The collection's name.
+        collection: String,
+        /// What was expected and why.
+        why: String,
+    },
+    /// No transaction could begin.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The catalog could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The commit was refused.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
 }

@@ -75,13 +75,14 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Reserves `places` beside what is reserved already.
-    pub(crate) fn reserve(&self, places: impl Iterator<Item = Place>) {
+    /// Reserves `places` beside what is reserved already; `None`: every document.
+    pub(crate) fn reserve(&self, places: Option<Vec<Place>>) {
+        let Some(places) = places else { return self.reserve_everything() };
         let mut state = self.lane.state.lock();
         match &mut state.reserved {
             Reserved::Everything => {}
             Reserved::Places(reserved) => reserved.extend(places),
-            Reserved::Nothing => state.reserved = Reserved::Places(places.collect()),
+            Reserved::Nothing => state.reserved = Reserved::Places(places.into_iter().collect()),
         }
     }
 
@@ -114,12 +115,12 @@ mod tests {
         let lane = Lane::default();
         assert!(!lane.holds_back(once(&place("a"))));
         let turn = lane.enter();
-        turn.reserve(once(place("a")));
-        turn.reserve(once(place("b")));
+        turn.reserve(Some(vec![place("a")]));
+        turn.reserve(Some(vec![place("b")]));
         assert!(lane.holds_back(once(&place("a"))) && lane.holds_back(once(&place("b"))));
         assert!(!lane.holds_back(once(&place("c"))));
         turn.reserve_everything();
-        turn.reserve(once(place("d")));
+        turn.reserve(Some(vec![place("d")]));
         assert!(lane.holds_back(once(&place("c"))));
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| lane.wait());

@@ -7,8 +7,12 @@
 mod apply;
 mod at_rest;
 mod attempt;
+mod catalog;
 mod checkpoint;
+mod configure;
 mod conflict;
+mod contention;
+mod cursor;
 mod disk;
 mod document;
 mod durability;
@@ -25,10 +29,15 @@ mod merge;
 mod name;
 #[cfg(test)]
 mod random;
+mod range;
+mod reap;
 mod record;
 mod recovery;
 mod repository;
+mod rows;
 mod settings;
+mod stepped;
+mod steward;
 mod store;
 mod tranlog;
 mod transaction;
@@ -36,11 +45,14 @@ mod verify;
 mod views;
 
 pub use attempt::{Attempt, Ran, RunError};
-pub use conflict::Conflict;
+pub use configure::{IndexState, IndexStatus};
+pub use conflict::{Conflict, Contested};
+pub use contention::ContendedDocument;
 pub use document::{CommitNumber, Document, MediaType, Timestamp};
 pub use durability::Durability;
 pub use errors::{
-    BeginError, CloseError, CommitError, NameError, OpenError, Poisoned, ReadError, StageError,
+    BeginError, CloseError, CommitError, ConfigureError, NameError, OpenError, Poisoned, ReadError,
+    StageError, ViewTooOld,
 };
 pub use generated::KeyRandomness;
 pub use index::{
@@ -49,12 +61,13 @@ pub use index::{
 };
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
-pub use range::Direction;
+pub use range::{Direction, KeyRange};
 pub use repository::{Options, Recovery, Repository, Stats};
 pub use settings::{OnConflict, Settings, SettingsError};
 pub use store::Clock;
-pub use transaction::{Outcome, Transaction};
+pub use transaction::{Duplicate, IndexEntry, Isolation, Outcome, Transaction};
 pub use verify::{VerifyReport, verify};
+pub use views::OpenViews;
 
 /// What a repository is assembled from, for those who put other parts in: the simulator.
 pub mod parts {

@@ -32,7 +32,7 @@ pub const MERGES_MAX: usize = 1_000;
 pub const JSON_DEPTH_MAX: usize = 128;
 
 /// Most places within one document that a conflict names. More are not named.
-pub const CONTESTED_PATHS_MAX: usize = 100;
+pub const CONTESTED_PATHS_MAX: usize = 16;
 
 /// Most indexes of one collection. More: `SettingsError::TooManyIndexes`.
 pub const INDEXES_MAX: usize = 32;
@@ -52,7 +52,7 @@ pub const INDEX_VALUE_BYTES_MAX: usize = 1024;
 /// Most rows that one document has in one index. More: `IndexError::TooManyRows`.
 pub const INDEX_ROWS_MAX: usize = 1_000;
 
-/// Bytes handed to the tranlog's writer and not yet on disk. More: `CommitError::Overloaded`;
+/// Bytes handed to the tranlog's writer and not yet written. More: `CommitError::Overloaded`;
 /// nothing was committed and the caller may try again.
 pub const UNSYNCED_BYTES_MAX: usize = 128 << 20;
 
@@ -86,3 +86,35 @@ pub const LANE_TRIES: u32 = 3;
 /// Bytes of tranlog, those that were replayed at opening included, after which a checkpoint is
 /// written: bounds the time that recovery takes.
 pub const CHECKPOINT_LOG_BYTES: u64 = 256 << 20;
+
+/// Changes of a collection that are kept to check ranges against. A view that is older than the
+/// oldest of them is checked against every document in its range instead.
+pub const RECENT_CHANGES: usize = 16_384;
+
+/// Most documents that one read of a range gives. A larger limit is taken for this one.
+pub const RANGE_DOCUMENTS_MAX: usize = 10_000;
+
+/// Longest time that a view may hold back versions, in milliseconds. Longer:
+/// `ReadError::ViewTooOld`, `CommitError::ViewTooOld`.
+pub const VIEW_AGE_MAX_MS: u64 = 5 * 60 * 1_000;
+
+/// The same while memory is short.
+pub const VIEW_AGE_MAX_UNDER_PRESSURE_MS: u64 = 30 * 1_000;
+
+/// Documents that the table of conflicts counts one by one. One more takes the place of the one
+/// with the fewest (Metwally, Agrawal and El Abbadi 2005: its count is an upper bound then).
+pub const CONTENTION_DOCUMENTS_MAX: usize = 256;
+
+/// Expired documents that one background commit removes. More wait for the next.
+pub const REAP_DOCUMENTS_MAX: usize = 500;
+
+/// Documents that one commit of the building of an index passes.
+pub const BUILD_DOCUMENTS_MAX: usize = 250;
+
+/// Commits of volatile collections since the last one that the log knows of. More:
+/// `CommitError::Overloaded`. Opening skips as many numbers where there are volatile collections,
+/// so that no number is given twice.
+pub const VOLATILE_COMMITS_MAX: u64 = 1 << 24;
+
+/// How often, in milliseconds, the log is told how far volatile commits have taken the numbers.
+pub const VOLATILE_MARK_MS: u64 = 1_000;

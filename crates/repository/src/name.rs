@@ -26,6 +26,11 @@ impl CollectionName {
         Ok(Self(name.into()))
     }
 
+    /// A name that keeps to the rule because of how it was made.
+    pub(crate) fn generated(name: &str) -> Self {
+        Self(name.into())
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

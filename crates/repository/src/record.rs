@@ -3,18 +3,35 @@
 //! A record says what was asked (a merge operation stays an intent), so that every server and
 //! every recovery that applies the same records in the same order reaches the same bytes.
 
+use crate::catalog::Configure;
 use crate::document::{MediaType, Timestamp};
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
+use crate::settings::Settings;
 use bytes::Bytes;
 use thiserror::Error;
 
 /// What one transaction does to one document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
-    Put { media_type: MediaType, body: Bytes, expires: Option<Timestamp> },
+    Put {
+        media_type: MediaType,
+        body: Bytes,
+        expires: Option<Timestamp>,
+    },
     Delete,
     Merge(Vec<Merge>),
+    /// Delete it if it has expired.
+    Expire,
+    /// Derive its rows in indexes that are being built.
+    Reindex,
+    /// Change what the catalog says of a collection.
+    Configure(Configure),
+    /// Remove rows of an index that the catalog no longer wants.
+    Clear {
+        index: u32,
+        rows: Vec<Key>,
+    },
 }
 
 /// One write of a transaction.
@@ -28,6 +45,13 @@ pub(crate) struct Write {
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const MERGE: u8 = 3;
+const EXPIRE: u8 = 4;
+const REINDEX: u8 = 5;
+const CONFIGURE: u8 = 6;
+const CLEAR: u8 = 7;
+const CONFIGURE_SETTINGS: u8 = 1;
+const CONFIGURE_BUILT: u8 = 2;
+const CONFIGURE_CLEARED: u8 = 3;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
 
@@ -52,6 +76,10 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Put { .. } => PUT,
         Change::Delete => DELETE,
         Change::Merge(_) => MERGE,
+        Change::Expire => EXPIRE,
+        Change::Reindex => REINDEX,
+        Change::Configure(_) => CONFIGURE,
+        Change::Clear { .. } => CLEAR,
     };
     out.push(kind);
     out.push(write.collection.as_str().len() as u8);
@@ -63,13 +91,52 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
             out.extend_from_slice(&(body.len() as u32).to_le_bytes());
             out.extend_from_slice(body);
         }
-        Change::Delete => {}
+        Change::Delete | Change::Expire | Change::Reindex => {}
+        Change::Configure(change) => encode_configure(change, out),
+        Change::Clear { index, rows } => {
+            out.extend_from_slice(&index.to_le_bytes());
+            out.extend_from_slice(&(rows.len() as u16).to_le_bytes());
+            rows.iter().for_each(|row| put_short(row.as_str().as_bytes(), out));
+        }
         Change::Merge(operations) => {
             out.extend_from_slice(&(operations.len() as u16).to_le_bytes());
             for operation in operations {
                 merge::encode(operation, out);
             }
         }
+    }
+}
+
+fn encode_configure(change: &Configure, out: &mut Vec<u8>) {
+    match change {
+        Configure::Settings(settings) => {
+            let text = settings.to_json();
+            out.push(CONFIGURE_SETTINGS);
+            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            out.extend_from_slice(text.as_bytes());
+        }
+        Configure::Built(id) => {
+            out.push(CONFIGURE_BUILT);
+            out.extend_from_slice(&id.to_le_bytes());
+        }
+        Configure::Cleared(id) => {
+            out.push(CONFIGURE_CLEARED);
+            out.extend_from_slice(&id.to_le_bytes());
+        }
+    }
+}
+
+fn decode_configure(reader: &mut Reader) -> Result<Configure, DecodeError> {
+    match reader.u8()? {
+        CONFIGURE_SETTINGS => {
+            let length = reader.u32()? as usize;
+            let text = reader.text(length)?;
+            let settings = Settings::from_json(&text);
+            settings.map(Configure::Settings).map_err(|e| reader.error(format!("settings: {e}")))
+        }
+        CONFIGURE_BUILT => Ok(Configure::Built(reader.u32()?)),
+        CONFIGURE_CLEARED => Ok(Configure::Cleared(reader.u32()?)),
+        other => Err(reader.error(format!("unknown change of settings {other}"))),
     }
 }
 
@@ -138,6 +205,18 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
             let count = reader.u16()?;
             let operations = (0..count).map(|_| merge::decode(reader)).collect::<Result<_, _>>()?;
             Change::Merge(operations)
+        }
+        EXPIRE => Change::Expire,
+        REINDEX => Change::Reindex,
+        CONFIGURE => Change::Configure(decode_configure(reader)?),
+        CLEAR => {
+            let index = reader.u32()?;
+            let count = reader.u16()?;
+            let row = |_| {
+                let length = usize::from(reader.u16()?);
+                reader.text(length).map(Key::generated)
+            };
+            Change::Clear { index, rows: (0..count).map(row).collect::<Result<_, _>>()? }
         }
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
@@ -249,6 +328,12 @@ mod tests {
             write("ü", Change::Put { media_type: png, body: Bytes::new(), expires: None }),
             write("c", Change::Delete),
             write("d", Change::Merge(vec![add("", 1.0), add("/n", -0.5)])),
+            write("e", Change::Expire),
+            write("f", Change::Reindex),
+            write("g", Change::Configure(Configure::Settings(Settings::default()))),
+            write("h", Change::Configure(Configure::Built(7))),
+            write("i", Change::Configure(Configure::Cleared(8))),
+            write("j", Change::Clear { index: 9, rows: vec![Key::new("row").unwrap()] }),
         ]
     }
 

@@ -1,20 +1,22 @@
 //! Opening: the engine's state, then the tranlog after it, through the same door as live commits.
 
-use crate::apply::{self, COLLECTIONS, COLLECTIONS_ID};
+use crate::apply::{self, Staged};
 use crate::at_rest::{AtRest, EngineState};
+use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
+use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
-use crate::document::{CommitNumber, Document};
+use crate::document::{CommitNumber, Timestamp};
 use crate::engine::Engine;
 use crate::errors::{OpenError, ReadError};
 use crate::folder::Folder;
 use crate::hot::Hot;
 use crate::lane::Lane;
-use crate::limits::MEMORY_BYTES_MIN;
+use crate::limits::{MEMORY_BYTES_MIN, VOLATILE_COMMITS_MAX};
 use crate::name::CollectionName;
 use crate::range::Direction;
 use crate::record::{self, Write};
 use crate::repository::{Options, Recovery};
-use crate::store::{Counters, Sequence, Store};
+use crate::store::{Clock, Counters, Sequence, Store};
 use crate::tranlog::{Scan, SegmentSizes, Start, Tranlog, scan};
 use crate::views::Views;
 use bytes::Bytes;
@@ -23,6 +25,11 @@ use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// How often, in milliseconds, opening tells how far it has come, and after how many commits it
+/// looks at the clock.
+const PROGRESS_MS: u64 = 1_000;
+const PROGRESS_LOOK_COMMITS: u64 = 4_096;
 
 /// What opening gives to the repository.
 pub(crate) struct Opened {
@@ -69,7 +76,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
     let at_rest = (ground.at_rest)(&folder.engine())?;
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
-    let replayed = replay(&folder, at_rest)?;
+    let mut replayed = replay(&folder, at_rest, &options.clock)?;
     replayed.scan.settle(&folder.tranlog())?;
     let recovery = Recovery {
         created,
@@ -85,11 +92,12 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         }),
     };
     let segments = replayed.scan.segments.len();
+    let last = skip_lost_numbers(&mut replayed, created);
     let start = Start {
         used: replayed.scan.segments,
         checkpoint: replayed.checkpoint,
         last_record: replayed.scan.last_record,
-        last: replayed.scan.last,
+        last,
         sizes: ground.sizes,
     };
     let begin = if ground.has_threads { Tranlog::start } else { Tranlog::stepped };
@@ -108,12 +116,26 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         counters: Counters::default(),
         is_full: AtomicBool::new(false),
         engine_work: Mutex::new(()),
+        compaction: Mutex::new(()),
         _lock: folder.lock,
     };
     let hot_bytes_max = (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize;
     let replayed_bytes = replayed.bytes;
     let opened = Opened { store: Arc::new(store), hot_bytes_max, replayed_bytes, segments };
     Ok((opened, recovery))
+}
+
+/// Volatile commits used up numbers that the log may not know of: they are not given again. Gives
+/// the last number that is taken.
+fn skip_lost_numbers(replayed: &mut Replayed, created: bool) -> CommitNumber {
+    let has_volatile = replayed.hot.collections().iter().any(|c| c.is_volatile);
+    let sequence = &mut replayed.sequence;
+    if has_volatile && !created {
+        sequence.last = CommitNumber(sequence.last.0 + VOLATILE_COMMITS_MAX);
+        sequence.logged = sequence.last;
+        replayed.views.publish(sequence.last, sequence.time);
+    }
+    sequence.last
 }
 
 /// The state that engine and tranlog give together.
@@ -131,7 +153,11 @@ pub(crate) struct Replayed {
 }
 
 /// Reads engine and tranlog; changes nothing on disk.
-pub(crate) fn replay(folder: &Folder, engine: Box<dyn AtRest>) -> Result<Replayed, OpenError> {
+pub(crate) fn replay(
+    folder: &Folder,
+    engine: Box<dyn AtRest>,
+    clock: &Clock,
+) -> Result<Replayed, OpenError> {
     let unreadable =
         |error: ReadError| OpenError::Engine { path: folder.engine(), why: error.to_string() };
     let row = engine.state_row().map_err(unreadable)?;
@@ -145,17 +171,18 @@ pub(crate) fn replay(folder: &Folder, engine: Box<dyn AtRest>) -> Result<Replaye
         at,
         sequence: Sequence {
             last: row.commit,
+            logged: row.commit,
             time: row.time,
             changed: Vec::new(),
             listed_after: row.commit,
             is_closed: false,
         },
-        bytes: 0,
+        progress: Progress { clock: Arc::clone(clock), told: clock(), commits: 0, bytes: 0 },
     };
     let scan =
         scan(&folder.tranlog(), row.commit, &mut |number, record| replay.record(number, &record))?;
-    let Replay { hot, views, engine, sequence, bytes, .. } = replay;
-    let commits = scan.visited;
+    let Replay { hot, views, engine, sequence, progress, .. } = replay;
+    let (commits, bytes) = (scan.visited, progress.bytes);
     Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint: row.commit })
 }
 
@@ -166,64 +193,87 @@ struct Replay {
     /// The engine's state, which does not move while the log is replayed.
     at: EngineState,
     sequence: Sequence,
-    bytes: u64,
+    progress: Progress,
 }
 
 impl Replay {
     fn record(&mut self, number: CommitNumber, record: &Bytes) -> Result<(), String> {
         let (time, writes) =
             record::decode(record).map_err(|e| format!("commit {number} cannot be read {e}"))?;
-        let bases = writes.iter().map(|write| self.base(write)).collect::<Result<Vec<_>, _>>();
-        let bases = bases.map_err(|e| format!("commit {number}: {e}"))?;
+        let writes = writes.into_iter().map(|write| self.staged(write));
+        let mut writes: Vec<Staged> =
+            writes.collect::<Result<_, _>>().map_err(|e| format!("commit {number}: {e}"))?;
         let state = apply::State { hot: &self.hot, views: &self.views };
-        let changed = apply::apply(&state, (number, time), &writes, |i| bases[i].clone()).map_err(
-            |conflict| {
-                let (collection, key) = &conflict.documents[0];
-                format!("commit {number} no longer fits {collection}/{key}")
-            },
-        )?;
-        self.sequence.note(changed);
+        let applied = apply::apply(&state, (number, time), &mut writes).map_err(|contested| {
+            let Contested { collection, key, .. } = contested;
+            format!("commit {number} no longer fits {collection}/{key}")
+        })?;
+        self.sequence.note(applied.changed);
         self.sequence.last = number;
+        self.sequence.logged = number;
         self.sequence.time = time;
-        self.bytes += record.len() as u64;
         self.views.publish(number, time);
+        self.progress.note(record.len());
         Ok(())
     }
 
-    fn base(&self, write: &Write) -> Result<Option<Arc<Document>>, ReadError> {
-        match self.hot.collection(&write.collection) {
-            Some(collection) if collection.last_change(&write.key).is_none() => {
-                self.engine.get(self.at, collection.id, write.key.as_str())
+    fn staged(&self, write: Write) -> Result<Staged, ReadError> {
+        let collection = self.hot.collection(&write.collection);
+        let cell = collection.as_ref().and_then(|collection| collection.find(&write.key));
+        let base = match (&collection, &cell) {
+            (Some(collection), None) => {
+                self.engine.get(self.at, collection.id, write.key.as_str())?
             }
-            _ => Ok(None),
+            _ => None,
+        };
+        Ok(Staged { write, collection, base, cell, merges: false })
+    }
+}
+
+/// Tells, once it takes a while, how far reading the log has come.
+struct Progress {
+    clock: Clock,
+    told: Timestamp,
+    commits: u64,
+    bytes: u64,
+}
+
+impl Progress {
+    fn note(&mut self, bytes: usize) {
+        self.commits += 1;
+        self.bytes += bytes as u64;
+        if self.commits.is_multiple_of(PROGRESS_LOOK_COMMITS) {
+            let now = (self.clock)();
+            if now.0.saturating_sub(self.told.0) >= PROGRESS_MS {
+                self.told = now;
+                let (commits, megabytes) = (self.commits, self.bytes >> 20);
+                log::info!("recovering: {commits} commits, {megabytes} MiB of the tranlog applied");
+            }
         }
     }
 }
 
 /// Makes the collections known that the engine holds.
 fn load_collections(hot: &Hot, engine: &dyn AtRest, at: EngineState) -> Result<(), ReadError> {
-    let damaged =
-        |what: String| ReadError::Engine(format!("the list of collections: {what}").into());
-    let name = |name: &str| CollectionName::new(name).map_err(|e| damaged(e.to_string()));
-    let catalog = hot.add_collection(&name(COLLECTIONS)?, COLLECTIONS_ID);
+    let name = CollectionName::generated(COLLECTIONS);
+    let of = hot.add_collection(&name, COLLECTIONS_ID, false);
     if at.commit == CommitNumber(0) {
         return Ok(());
     }
-    let mut refused = None;
+    let mut damaged = None;
     let everything = (Bound::Unbounded, Bound::Unbounded);
-    engine.range(at, catalog.id, everything, Direction::Ascending, &mut |key, document| {
-        let id = apply::collection_id(&document);
-        let id = id.ok_or_else(|| damaged(format!("no id for {key}")));
-        match name(key).and_then(|name| Ok((name, id?))) {
-            Ok((name, id)) => {
-                hot.add_collection(&name, id);
+    engine.range(at, of.id, everything, Direction::Ascending, &mut |key, document| {
+        let name = CollectionName::new(key).map_err(|error| error.to_string());
+        match name.and_then(|name| Ok((name, catalog::of(&document)?))) {
+            Ok((name, catalog)) => {
+                hot.configure(&name, &catalog, CommitNumber(0));
                 ControlFlow::Continue(())
             }
-            Err(error) => {
-                refused = Some(error);
+            Err(why) => {
+                damaged = Some(format!("the catalog's document {key}: {why}"));
                 ControlFlow::Break(())
             }
         }
     })?;
-    refused.map_or(Ok(()), Err)
+    damaged.map_or(Ok(()), |why| Err(ReadError::Engine(why.into())))
 }

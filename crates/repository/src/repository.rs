@@ -1,12 +1,17 @@
 //! The repository as a whole: what a program opens, asks and closes.
 
-use crate::checkpoint::{self, Steward};
+use crate::checkpoint;
+use crate::contention::ContendedDocument;
 use crate::document::CommitNumber;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
+use crate::hot::Collection;
 use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
+use crate::name::CollectionName;
 use crate::recovery::{self, Ground, Opened};
+use crate::steward::Steward;
 use crate::store::{Clock, Store};
 use crate::transaction::Transaction;
+use crate::views::OpenViews;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +56,12 @@ pub struct Stats {
     pub tranlog_batches: u64,
     /// Bytes appended to the tranlog since opening, padding included.
     pub tranlog_bytes: u64,
+    /// Expired documents removed since opening.
+    pub reaped: u64,
     /// Open views.
     pub views: usize,
+    /// Views refused since opening because they held back versions for too long.
+    pub refused_views: u64,
     /// Bytes that documents in memory take.
     pub memory_bytes: u64,
     /// Bytes of the storage engine's tables.
@@ -72,12 +81,10 @@ impl Repository {
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
         let (opened, recovery) = Self::open_store(&options, Ground::real(&options))?;
         let Opened { store, hot_bytes_max, replayed_bytes, .. } = opened;
-        let steward = Steward::start(Arc::clone(&store), hot_bytes_max, replayed_bytes).map_err(
-            |source| {
-                let path = options.folder.clone();
-                OpenError::Io { action: "start a thread for", path, source }
-            },
-        )?;
+        let steward = Steward::start(&store, hot_bytes_max, replayed_bytes).map_err(|source| {
+            let path = options.folder.clone();
+            OpenError::Io { action: "start a thread for", path, source }
+        })?;
         Ok((Arc::new(Self::assemble(store, Some(steward))), recovery))
     }
 
@@ -145,10 +152,32 @@ impl Repository {
             serial_lane: load(&store.counters.serial_lane),
             tranlog_batches,
             tranlog_bytes,
+            reaped: load(&store.counters.reaped),
             views: store.views.count(),
+            refused_views: load(&store.counters.refused_views),
             memory_bytes: store.hot.bytes() as u64,
             engine_bytes: store.engine.disk_bytes(),
         }
+    }
+
+    /// The views that are open, oldest first: whoever holds an old one keeps what it sees from
+    /// being reclaimed.
+    pub fn views(&self) -> Vec<OpenViews> {
+        self.store.views.list()
+    }
+
+    /// The documents that conflicts were about since opening, the most contended first: exact while
+    /// there are few, an upper bound for each otherwise.
+    pub fn contention(&self) -> Vec<ContendedDocument> {
+        self.store.counters.contention.lock().list()
+    }
+
+    /// How often transactions lost over documents of each collection since opening; collections
+    /// without conflicts are left out.
+    pub fn conflicts(&self) -> Vec<(CollectionName, u64)> {
+        let count = |c: Arc<Collection>| (c.name.clone(), c.conflicts.load(Ordering::Relaxed));
+        let all = self.store.hot.collections().into_iter().map(count);
+        all.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Brings the engine to the newest commit, so that the log is not needed for opening.

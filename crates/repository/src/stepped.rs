@@ -6,9 +6,12 @@ use crate::checkpoint;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
 use crate::errors::{CloseError, OpenError, Poisoned};
+use crate::reap::Reaper;
 use crate::recovery::Ground;
 use crate::repository::{Options, Recovery, Repository};
+use crate::steward;
 use crate::tranlog::SegmentSizes;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// What a stepped repository stands on.
@@ -24,6 +27,7 @@ pub struct Parts {
 /// A repository that does nothing by itself. Dropping it is the death of its process.
 pub struct Stepped {
     repository: Repository,
+    reaper: Mutex<Reaper>,
 }
 
 impl Stepped {
@@ -33,7 +37,8 @@ impl Stepped {
         let at_rest = Box::new(|_: &_| Ok(at_rest));
         let ground = Ground { disk, at_rest, sizes, has_threads: false };
         let (opened, recovery) = Repository::open_store(options, ground)?;
-        Ok((Self { repository: Repository::assemble(opened.store, None) }, recovery))
+        let repository = Repository::assemble(opened.store, None);
+        Ok((Self { repository, reaper: Mutex::default() }, recovery))
     }
 
     /// The repository, to begin transactions on.
@@ -63,9 +68,24 @@ impl Stepped {
         checkpoint::compact(&self.repository.store)
     }
 
+    /// Removes what has expired, and gets on with building and clearing indexes.
+    pub fn reap(&self) {
+        self.reaper.lock().round(&self.repository.store);
+    }
+
+    /// Lets the log know how far the numbers of volatile commits have come.
+    pub fn mark(&self) {
+        self.repository.store.mark();
+    }
+
+    /// Refuses views that hold back versions for too long.
+    pub fn refuse_old_views(&self) {
+        steward::refuse_old_views(&self.repository.store, false);
+    }
+
     /// Drops from memory all that is at rest.
     pub fn evict(&self) {
-        checkpoint::evict(&self.repository.store, 0);
+        steward::evict(&self.repository.store, 0);
     }
 
     /// The newest commit that a power cut would leave.

@@ -1,16 +1,20 @@
 //! The store: the parts that transactions, the steward and recovery share, and the one serialized
 //! function that decides commits.
 
-use crate::apply::{self, Changed};
+use crate::apply::{self, Changed, Staged};
 use crate::at_rest::AtRest;
-use crate::conflict::{self, Conflict, Place};
+use crate::catalog::COLLECTIONS;
+use crate::conflict::{self, Conflict, Contested, Place, Read};
+use crate::contention::Contention;
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
-use crate::errors::{CommitError, ReadError};
-use crate::hot::{Collection, Held, Hot, alive};
+use crate::errors::{CommitError, ReadError, ViewTooOld};
+use crate::hot::{Cell, Collection, Held, Hot};
 use crate::lane::Lane;
+use crate::limits::VOLATILE_COMMITS_MAX;
 use crate::name::{CollectionName, Key};
-use crate::record::{self, Write};
+use crate::record::{self, Change, Write};
+use crate::settings::OnConflict;
 use crate::tranlog::Tranlog;
 use crate::views::{View, Views};
 use parking_lot::Mutex;
@@ -27,8 +31,10 @@ pub(crate) struct Sequence {
     pub last: CommitNumber,
     /// Its time. Commit times never run backwards.
     pub time: Timestamp,
+    /// The last commit that has a record in the log.
+    pub logged: CommitNumber,
     /// Documents changed after `listed_after`, each once.
-    pub changed: Vec<(Arc<Collection>, Key)>,
+    pub changed: Vec<Arc<Cell>>,
     /// The view of the last checkpoint that took the list.
     pub listed_after: CommitNumber,
     /// No commit is decided any more.
@@ -38,9 +44,9 @@ pub(crate) struct Sequence {
 impl Sequence {
     /// Puts what a commit changed on the list for the next checkpoint.
     pub(crate) fn note(&mut self, changed: Vec<Changed>) {
-        for Changed { collection, key, before } in changed {
-            if before.is_none_or(|before| before <= self.listed_after) {
-                self.changed.push((collection, key));
+        for Changed { cell, before, is_kept } in changed {
+            if is_kept && before.is_none_or(|before| before <= self.listed_after) {
+                self.changed.push(cell);
             }
         }
     }
@@ -52,15 +58,24 @@ pub(crate) struct Counters {
     pub commits: AtomicU64,
     pub conflicts: AtomicU64,
     pub serial_lane: AtomicU64,
+    /// Documents removed because they had expired.
+    pub reaped: AtomicU64,
+    /// Views refused because they were open for too long.
+    pub refused_views: AtomicU64,
+    /// The documents that conflicts are about.
+    pub contention: Mutex<Contention>,
 }
 
 /// What a transaction asks to commit.
 pub(crate) struct Proposal<'a> {
     pub view: &'a View,
-    pub reads: &'a [Place],
-    pub writes: &'a [Write],
-    /// Per write: what the engine had at the view, if memory had nothing.
-    pub bases: &'a [Option<Arc<Document>>],
+    pub reads: &'a [Read],
+    pub writes: &'a mut [Staged],
+    /// Documents that are written must be as the view saw them: the rule of snapshot isolation
+    /// (Berenson et al. 1995, §4.2).
+    pub checks_writes: bool,
+    /// The strongest of the collections that are written.
+    pub durability: Durability,
     /// Whether the transaction is the one in the serial lane.
     pub in_lane: bool,
 }
@@ -85,20 +100,64 @@ pub(crate) struct Store {
     pub counters: Counters,
     /// Memory is full of what the engine does not have yet.
     pub is_full: AtomicBool,
-    /// Held by whoever writes a checkpoint or merges tables: a later checkpoint that finished first
-    /// would let go of what the earlier one has not written.
+    /// Held by whoever writes a checkpoint: a later one that finished first would let go of what
+    /// the earlier one has not written.
     pub engine_work: Mutex<()>,
+    /// Held by whoever merges tables.
+    pub compaction: Mutex<()>,
     /// Locked for as long as anybody can still reach the engine.
     pub _lock: Box<dyn Any + Send + Sync>,
 }
 
+/// A document as a view finds it: where it is in memory, and the version, expired ones too.
+pub(crate) type Found = (Option<Arc<Cell>>, Option<Arc<Document>>);
+
 impl Store {
     /// Decides a commit, numbers it, hands its record to the tranlog, applies and shows it. No
     /// I/O, no user code and no waiting happens inside.
-    pub(crate) fn commit(&self, proposal: &Proposal<'_>) -> Result<Decision, CommitError> {
-        let mut record = record::encode(proposal.writes.iter());
-        let places = || proposal.writes.iter().map(|w| (w.collection.clone(), w.key.clone()));
+    pub(crate) fn commit(&self, proposal: Proposal<'_>) -> Result<Decision, CommitError> {
+        let mut record = encode(proposal.writes);
         let mut sequence = self.sequence.lock();
+        self.check(&sequence, proposal.view)?;
+        if !proposal.in_lane && self.lane.is_reserved() {
+            let places: Vec<Place> = proposal.writes.iter().map(Staged::place).collect();
+            if self.lane.holds_back(places.iter()) {
+                return Ok(Decision::HeldBack);
+            }
+        }
+        let Proposal { view, reads, writes, checks_writes, durability, .. } = proposal;
+        if let Some(conflict) = self.conflict(view.number, reads, writes, checks_writes) {
+            return Ok(Decision::Conflict(conflict));
+        }
+        let number = sequence.last.next();
+        let time = view.time.max(sequence.time);
+        let state = apply::State { hot: &self.hot, views: &self.views };
+        let applied = match apply::apply(&state, (number, time), writes) {
+            Ok(applied) => applied,
+            Err(contested) => {
+                let competitor = contested.competitor;
+                return Ok(Decision::Conflict(Conflict { documents: vec![contested], competitor }));
+            }
+        };
+        if applied.is_rewritten {
+            record = encode(writes);
+        }
+        sequence.note(applied.changed);
+        sequence.last = number;
+        sequence.time = time;
+        if durability != Durability::Volatile {
+            sequence.logged = number;
+        }
+        record::set_time(&mut record, time);
+        self.tranlog.push(number, record, durability);
+        self.views.publish(number, time);
+        drop(sequence);
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        Ok(Decision::Committed(number))
+    }
+
+    /// Whether any commit can be decided now.
+    fn check(&self, sequence: &Sequence, view: &View) -> Result<(), CommitError> {
         if sequence.is_closed {
             return Err(CommitError::Closed);
         }
@@ -106,52 +165,140 @@ impl Store {
         if self.is_full.load(Ordering::Relaxed) {
             return Err(CommitError::Overloaded("memory is full of unwritten documents"));
         }
-        if !proposal.in_lane && self.lane.is_reserved() {
-            let places: Vec<Place> = places().collect();
-            if self.lane.holds_back(places.iter()) {
-                return Ok(Decision::HeldBack);
-            }
+        if sequence.last.0 - sequence.logged.0 > VOLATILE_COMMITS_MAX / 2 {
+            return Err(CommitError::Overloaded("the log does not know of too many commits"));
         }
-        let last_change = |(collection, key): &Place| {
-            self.hot.collection(collection).and_then(|c| c.last_change(key))
-        };
-        if let Some(conflict) = conflict::find(proposal.reads, proposal.view.number, last_change) {
-            return Ok(Decision::Conflict(conflict));
+        if view.is_refused() {
+            return Err(ViewTooOld { view: view.number }.into());
         }
-        let number = sequence.last.next();
-        let time = proposal.view.time.max(sequence.time);
-        let state = apply::State { hot: &self.hot, views: &self.views };
-        let base = |i: usize| proposal.bases[i].clone();
-        let changed = match apply::apply(&state, (number, time), proposal.writes, base) {
-            Ok(changed) => changed,
-            Err(conflict) => return Ok(Decision::Conflict(conflict)),
-        };
-        sequence.note(changed);
-        sequence.last = number;
-        sequence.time = time;
-        record::set_time(&mut record, time);
-        self.tranlog.push(number, record, Durability::Synced);
-        self.views.publish(number, time);
-        drop(sequence);
-        self.counters.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(Decision::Committed(number))
+        Ok(())
     }
 
-    /// The document that `view` sees, from memory or from the engine.
-    pub(crate) fn read(
+    /// What has changed since `view` and must not have. Marks writes that are to be merged with
+    /// what changed.
+    fn conflict(
+        &self,
+        view: CommitNumber,
+        reads: &[Read],
+        writes: &mut [Staged],
+        checks_writes: bool,
+    ) -> Option<Conflict> {
+        writes.iter_mut().for_each(|staged| staged.merges = false);
+        let mut lost = Vec::new();
+        for read in reads {
+            let Some(contested) = conflict::find(&self.hot, read, view) else { continue };
+            let is_document = matches!(read, Read::Document(_));
+            if !(is_document && merges(writes, &contested)) {
+                lost.push(contested);
+            }
+        }
+        if checks_writes {
+            let changed: Vec<Contested> =
+                writes.iter().filter_map(|staged| changed_since(staged, view)).collect();
+            lost.extend(changed.into_iter().filter(|contested| !merges(writes, contested)));
+        }
+        lost.extend(writes.iter().filter_map(|staged| self.configured_since(staged, view)));
+        Conflict::over(lost)
+    }
+
+    /// Settings are read by every write.
+    fn configured_since(&self, staged: &Staged, view: CommitNumber) -> Option<Contested> {
+        let name = &staged.write.collection;
+        let configured = match &staged.collection {
+            Some(collection) => collection.configured(),
+            None => self.hot.collection(name)?.configured(),
+        };
+        (configured > view).then(|| Contested {
+            collection: CollectionName::generated(COLLECTIONS),
+            key: Key::generated(name.to_string()),
+            competitor: configured,
+            paths: Vec::new(),
+        })
+    }
+
+    /// Lets the log know how far the numbers have come, if there were commits without a record.
+    pub(crate) fn mark(&self) {
+        let mut sequence = self.sequence.lock();
+        if sequence.is_closed || sequence.last == sequence.logged || self.tranlog.check().is_err() {
+            return;
+        }
+        let number = sequence.last.next();
+        let mut record = record::encode(std::iter::empty());
+        record::set_time(&mut record, sequence.time);
+        (sequence.last, sequence.logged) = (number, number);
+        self.tranlog.push(number, record, Durability::Written);
+        self.views.publish(number, sequence.time);
+    }
+
+    /// Makes new views read the engine's newest tables, which hold `commit` and all before.
+    pub(crate) fn refresh_engine(&self, commit: CommitNumber) {
+        self.views.refresh_engine(commit, |commit| self.engine.state(commit));
+    }
+
+    /// What `view` finds, in memory or in the engine.
+    pub(crate) fn find(
         &self,
         view: &View,
-        collection: &CollectionName,
+        collection: &Arc<Collection>,
         key: &Key,
-    ) -> Result<Option<Arc<Document>>, ReadError> {
-        let Some(collection) = self.hot.collection(collection) else { return Ok(None) };
-        if let Held::Version(document) = collection.get(key, view.number) {
-            return Ok(alive(document, view.time));
-        }
-        let document = self.engine.get(view.engine, collection.id, key.as_str())?;
-        if let Some(document) = &document {
-            collection.remember(key, document);
-        }
-        Ok(alive(document, view.time))
+    ) -> Result<Found, ReadError> {
+        let cell = collection.find(key);
+        let found = match cell.as_ref().map(|cell| cell.at(view.number)) {
+            Some(Held::Version(document)) => (cell, document),
+            _ if collection.is_volatile => (cell, None),
+            _ => match self.engine.get(view.engine, collection.id, key.as_str())? {
+                Some(document) => {
+                    let cell = cell.unwrap_or_else(|| collection.remember(key, &document));
+                    (Some(cell), Some(document))
+                }
+                None => (cell, None),
+            },
+        };
+        check_view(view)?;
+        Ok(found)
     }
+}
+
+/// What was read on a view that is refused meanwhile may be wrong.
+pub(crate) fn check_view(view: &View) -> Result<(), ReadError> {
+    match view.is_refused() {
+        true => Err(ViewTooOld { view: view.number }.into()),
+        false => Ok(()),
+    }
+}
+
+/// The record of what the log is to know.
+fn encode(writes: &[Staged]) -> Vec<u8> {
+    let is_logged = |staged: &&Staged| staged.collection.as_ref().is_none_or(|c| !c.is_volatile);
+    let logged: Vec<&Write> = writes.iter().filter(is_logged).map(|s| &s.write).collect();
+    if logged.is_empty() { Vec::new() } else { record::encode(logged.into_iter()) }
+}
+
+/// Marks the write of a contested document as one to be merged, if its collection wants that.
+fn merges(writes: &mut [Staged], contested: &Contested) -> bool {
+    let is_it = |staged: &&mut Staged| {
+        staged.write.key == contested.key && staged.write.collection == contested.collection
+    };
+    let Some(staged) = writes.iter_mut().find(is_it) else { return false };
+    let is_put = matches!(staged.write.change, Change::Put { .. });
+    let wants = |c: &Arc<Collection>| c.shape().settings.conflict == OnConflict::Merge;
+    staged.merges = is_put && staged.collection.as_ref().is_some_and(wants);
+    staged.merges
+}
+
+/// A write that is no intent and whose document a commit after `view` has changed.
+fn changed_since(staged: &Staged, view: CommitNumber) -> Option<Contested> {
+    if !matches!(staged.write.change, Change::Put { .. } | Change::Delete) {
+        return None;
+    }
+    let change = match &staged.cell {
+        Some(cell) => cell.last_change(),
+        None => staged.collection.as_ref()?.last_change(&staged.write.key)?,
+    };
+    (change > view).then(|| Contested {
+        collection: staged.write.collection.clone(),
+        key: staged.write.key.clone(),
+        competitor: change,
+        paths: Vec::new(),
+    })
 }

@@ -1,19 +1,22 @@
 //! Verify: reads everything a repository holds and checks what must be true of it. It takes the
 //! lock and changes no data; the storage engine removes leftovers of its own when it is opened.
 
-use crate::apply::COLLECTIONS_ID;
 use crate::disk::Files;
-use crate::document::{CommitNumber, Document, MediaType};
+use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::engine::Engine;
 use crate::errors::OpenError;
 use crate::folder::Folder;
+use crate::hot::{Collection, Index};
 use crate::json;
 use crate::name::Key;
-use crate::recovery;
-use std::collections::BTreeMap;
+use crate::recovery::{self, Replayed};
+use crate::rows;
+use crate::store::Clock;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Findings listed one by one; more are only counted.
 const FINDINGS_MAX: usize = 100;
@@ -53,8 +56,9 @@ impl VerifyReport {
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
     let folder = Folder::open(Arc::new(Files), folder)?;
     let engine = Engine::open(&folder.engine(), CACHE_BYTES)?;
-    let replayed = recovery::replay(&folder, Box::new(engine))?;
-    let mut report = VerifyReport {
+    let no_clock: Clock = Arc::new(|| Timestamp(0));
+    let replayed = recovery::replay(&folder, Box::new(engine), &no_clock)?;
+    let report = VerifyReport {
         last: replayed.scan.last,
         checkpoint: replayed.checkpoint,
         replayed: replayed.commits,
@@ -65,51 +69,147 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
             .map(|torn| format!("{} at offset {}", torn.segment.display(), torn.offset)),
         ..VerifyReport::default()
     };
-    let names: BTreeMap<u32, String> =
-        replayed.hot.collections().iter().map(|c| (c.id, c.name.to_string())).collect();
-    let at = replayed.views.engine();
-    let scanned = replayed.engine.scan(at, &mut |id, key, document| {
-        let Some(name) = names.get(&id) else {
-            report.found(format!("{key}: it is in collection {id}, which has no name"));
-            return ControlFlow::Continue(());
-        };
-        let newer = Key::new(key).ok().and_then(|key| {
-            let held = replayed.hot.collections();
-            held.iter().find(|c| c.id == id).and_then(|c| c.last_change(&key))
+    let everything = replayed.hot.everything().into_iter().map(|c| (c.id, c)).collect();
+    let mut checker = Checker {
+        replayed: &replayed,
+        everything,
+        expected: BTreeMap::new(),
+        found: BTreeMap::new(),
+        report,
+    };
+    checker.check_engine();
+    checker.check_memory();
+    checker.compare_rows();
+    Ok(checker.report)
+}
+
+/// Passes every document and every row of an index once.
+struct Checker<'a> {
+    replayed: &'a Replayed,
+    everything: BTreeMap<u32, Arc<Collection>>,
+    /// Rows that follow from documents, by the id under which the engine has them.
+    expected: BTreeMap<u32, u64>,
+    /// Rows that are there.
+    found: BTreeMap<u32, u64>,
+    report: VerifyReport,
+}
+
+impl Checker<'_> {
+    /// What the engine holds and memory does not.
+    fn check_engine(&mut self) {
+        let replayed = self.replayed;
+        let at = replayed.views.engine();
+        let scanned = replayed.engine.scan(at, &mut |id, key, document| {
+            match self.everything.get(&id).cloned() {
+                Some(collection) => {
+                    let key = Key::generated(key.to_owned());
+                    if collection.last_change(&key).is_none() {
+                        self.pass(&collection, &key, &document, at.commit);
+                    }
+                }
+                None => {
+                    self.report
+                        .found(format!("{key}: it is in collection {id}, which has no name"));
+                }
+            }
+            ControlFlow::Continue(())
         });
-        if newer.is_none() {
-            check(&mut report, name, key, &document, at.commit);
+        if let Err(error) = scanned {
+            self.report.found(error.to_string());
         }
-        ControlFlow::Continue(())
-    });
-    if let Err(error) = scanned {
-        report.found(error.to_string());
     }
-    for collection in replayed.hot.collections() {
-        collection.each(|key, document| {
-            check(
-                &mut report,
-                collection.name.as_str(),
-                key.as_str(),
-                document,
-                replayed.scan.last,
-            );
-        });
+
+    fn check_memory(&mut self) {
+        let last = self.replayed.scan.last;
+        for collection in self.replayed.hot.everything() {
+            collection.each(|key, document| {
+                if let Some(document) = document {
+                    self.pass(&collection, key, document, last);
+                }
+            });
+        }
     }
-    debug_assert!(names.contains_key(&COLLECTIONS_ID));
-    Ok(report)
+
+    fn pass(
+        &mut self,
+        collection: &Arc<Collection>,
+        key: &Key,
+        document: &Document,
+        last: CommitNumber,
+    ) {
+        let hot = &self.replayed.hot;
+        let is_document = hot.collection(&collection.name).is_some_and(|c| c.id == collection.id);
+        if !is_document {
+            *self.found.entry(collection.id).or_default() += 1;
+            return;
+        }
+        check(&mut self.report, (collection.name.as_str(), key), document, last);
+        match rows::changes(collection, key, (None, Some(document), false)) {
+            Ok(rows) => {
+                for row in rows {
+                    let (rows, row) = row.place(hot, collection, key);
+                    self.expect(&rows, &row, key);
+                }
+            }
+            Err(error) => self.report.found(format!("{}/{key}: {error}", collection.name)),
+        }
+    }
+
+    /// Checks that the document `key` has this row.
+    fn expect(&mut self, rows: &Arc<Collection>, row: &Key, key: &Key) {
+        *self.expected.entry(rows.id).or_default() += 1;
+        let replayed = self.replayed;
+        let is_there = match rows.find(row) {
+            Some(cell) => Ok(cell.newest().document.is_some()),
+            None => {
+                let at = replayed.views.engine();
+                replayed.engine.get(at, rows.id, row.as_str()).map(|row| row.is_some())
+            }
+        };
+        match is_there {
+            Ok(true) => {}
+            Ok(false) if self.is_partial(rows.id) => {}
+            Ok(false) => {
+                let id = rows.id;
+                self.report.found(format!("{}/{key}: it has no row in index {id}", rows.name));
+            }
+            Err(error) => self.report.found(error.to_string()),
+        }
+    }
+
+    /// Whether the index is being built or cleared away, so that its rows need not be all.
+    fn is_partial(&self, id: u32) -> bool {
+        self.replayed.hot.collections().iter().any(|collection| {
+            let shape = collection.shape();
+            let building =
+                |index: &Arc<Index>| index.rows.id == id && !index.is_ready.load(Ordering::Relaxed);
+            shape.indexes.iter().any(building) || shape.dropped.iter().any(|rows| rows.id == id)
+        })
+    }
+
+    /// As many rows as documents have: with every one of theirs there, there are no others.
+    fn compare_rows(&mut self) {
+        let ids: BTreeSet<u32> = self.found.keys().chain(self.expected.keys()).copied().collect();
+        for id in ids.into_iter().filter(|id| !self.is_partial(*id)).collect::<Vec<_>>() {
+            let count = |rows: &BTreeMap<u32, u64>| rows.get(&id).copied().unwrap_or_default();
+            let (found, expected) = (count(&self.found), count(&self.expected));
+            if found != expected {
+                self.report
+                    .found(format!("index {id} has {found} rows, its documents have {expected}"));
+            }
+        }
+    }
 }
 
 fn check(
     report: &mut VerifyReport,
-    name: &str,
-    key: &str,
+    (name, key): (&str, &Key),
     document: &Document,
     last: CommitNumber,
 ) {
     *report.documents.entry(name.to_owned()).or_default() += 1;
     let mut wrong = |why: String| report.found(format!("{name}/{key}: {why}"));
-    if let Err(error) = Key::new(key) {
+    if let Err(error) = Key::new(key.as_str()) {
         wrong(error.to_string());
     }
     if document.version > last || document.version == CommitNumber(0) {

@@ -12,8 +12,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 struct Open {
     /// How many views there are of each kind. Ordered by commit number and by engine state at once:
     /// both only grow.
-    counts: BTreeMap<(CommitNumber, EngineState), usize>,
+    groups: BTreeMap<(CommitNumber, EngineState), Group>,
     engine: EngineState,
+}
+
+/// Views that see the same.
+#[derive(Debug, Default)]
+struct Group {
+    count: usize,
+    /// When the first and the last of them was opened, by the clock.
+    first: Timestamp,
+    last: Timestamp,
+}
+
+/// Views of one commit that are open now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenViews {
+    /// The last commit that they see.
+    pub number: CommitNumber,
+    /// How many there are.
+    pub count: usize,
+    /// When the first of them was opened.
+    pub opened: Timestamp,
 }
 
 /// The register of open views, and the newest commit that a new view sees.
@@ -24,14 +44,17 @@ pub(crate) struct Views {
     /// The time of a commit that is visible or about to be. No view is earlier, so that time never
     /// runs backwards between a view and the commits that it sees, whatever the clock does.
     time: AtomicU64,
+    /// Views before this commit were open for too long and are refused.
+    floor: AtomicU64,
 }
 
 impl Views {
     pub(crate) fn new(visible: CommitNumber, time: Timestamp, engine: EngineState) -> Self {
         Self {
-            open: Mutex::new(Open { counts: BTreeMap::new(), engine }),
+            open: Mutex::new(Open { groups: BTreeMap::new(), engine }),
             visible: AtomicU64::new(visible.0),
             time: AtomicU64::new(time.0),
+            floor: AtomicU64::new(0),
         }
     }
 
@@ -53,26 +76,62 @@ impl Views {
         // Read under the lock: whoever holds it afterwards knows of this view.
         let number = self.visible();
         let engine = open.engine;
-        *open.counts.entry((number, engine)).or_default() += 1;
+        let group = open.groups.entry((number, engine)).or_default();
+        if group.count == 0 {
+            group.first = now;
+        }
+        group.count += 1;
+        group.last = now;
         drop(open);
         let time = now.max(Timestamp(self.time.load(Ordering::Relaxed)));
         View { number, time, engine, views: Arc::clone(self) }
     }
 
+    /// Opens a view that is never refused, for the repository's own bounded work.
+    pub(crate) fn pin(self: &Arc<Self>) -> View {
+        let view = self.open(Timestamp(0));
+        if let Some(group) = self.open.lock().groups.get_mut(&(view.number, view.engine)) {
+            group.last = Timestamp(u64::MAX);
+        }
+        view
+    }
+
     fn close(&self, view: &View) {
         let mut open = self.open.lock();
-        if let Entry::Occupied(mut count) = open.counts.entry((view.number, view.engine)) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
+        // There is none if the view was refused meanwhile.
+        if let Entry::Occupied(mut group) = open.groups.entry((view.number, view.engine)) {
+            group.get_mut().count -= 1;
+            if group.get().count == 0 {
+                group.remove();
             }
         }
+    }
+
+    /// Refuses views that were opened before `limit` and hold back older versions than the newest;
+    /// gives how many.
+    pub(crate) fn refuse_before(&self, limit: Timestamp) -> usize {
+        let mut open = self.open.lock();
+        let visible = self.visible();
+        let mut refused = 0;
+        while let Some((&(number, _), _)) = open.groups.first_key_value() {
+            // All that see this commit go at once, with the last of them.
+            let next = (number.next(), EngineState::default());
+            let is_old = open.groups.range(..next).all(|(_, group)| group.last < limit);
+            if number >= visible || !is_old {
+                break;
+            }
+            self.floor.store(next.0.0, Ordering::SeqCst);
+            let later = open.groups.split_off(&next);
+            let dropped = std::mem::replace(&mut open.groups, later);
+            refused += dropped.values().map(|group| group.count).sum::<usize>();
+        }
+        refused
     }
 
     /// Whether an open view sees the version written by `from` and not its successor `to`.
     pub(crate) fn any_between(&self, from: CommitNumber, to: CommitNumber) -> bool {
         let start = |number| (number, EngineState::default());
-        self.open.lock().counts.range(start(from)..start(to)).next().is_some()
+        self.open.lock().groups.range(start(from)..start(to)).next().is_some()
     }
 
     /// The engine state that new views read from.
@@ -83,19 +142,36 @@ impl Views {
     /// The oldest engine state that any open or new view reads from.
     pub(crate) fn oldest_engine(&self) -> EngineState {
         let open = self.open.lock();
-        open.counts.first_key_value().map_or(open.engine, |((_, engine), _)| *engine)
+        open.groups.first_key_value().map_or(open.engine, |((_, engine), _)| *engine)
     }
 
-    /// Makes new views read from `engine`. Its commit must be visible already.
-    pub(crate) fn publish_engine(&self, engine: EngineState) {
+    /// Makes new views read from what `state` gives for `commit`, or for the commit that they read
+    /// from now, if that is later. `commit` must be visible already.
+    pub(crate) fn refresh_engine(
+        &self,
+        commit: CommitNumber,
+        state: impl Fn(CommitNumber) -> EngineState,
+    ) {
         let mut open = self.open.lock();
+        let engine = state(commit.max(open.engine.commit));
         debug_assert!(engine >= open.engine && engine.commit <= self.visible());
         open.engine = engine;
     }
 
+    /// The views that are open, oldest first.
+    pub(crate) fn list(&self) -> Vec<OpenViews> {
+        let open = self.open.lock();
+        let views = |(&(number, _), group): (&(CommitNumber, _), &Group)| OpenViews {
+            number,
+            count: group.count,
+            opened: group.first,
+        };
+        open.groups.iter().map(views).collect()
+    }
+
     /// How many views are open.
     pub(crate) fn count(&self) -> usize {
-        self.open.lock().counts.values().sum()
+        self.open.lock().groups.values().map(|group| group.count).sum()
     }
 }
 
@@ -109,6 +185,14 @@ pub(crate) struct View {
     /// Where it reads what is not in memory.
     pub engine: EngineState,
     views: Arc<Views>,
+}
+
+impl View {
+    /// Whether it was open for too long. What was read is right only if this is false afterwards:
+    /// from then on nobody keeps what the view sees.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.number.0 < self.views.floor.load(Ordering::SeqCst)
+    }
 }
 
 impl Drop for View {
@@ -145,10 +229,30 @@ mod tests {
         let state = |n| EngineState { commit: CommitNumber(n), sequence: n * 10 };
         let views = Arc::new(Views::new(CommitNumber(9), Timestamp(0), state(1)));
         let old = views.open(Timestamp(0));
-        views.publish_engine(state(7));
+        views.refresh_engine(CommitNumber(7), |c| state(c.0));
         let new = views.open(Timestamp(0));
         assert_eq!((old.engine, new.engine, views.oldest_engine()), (state(1), state(7), state(1)));
         drop(old);
         assert_eq!(views.oldest_engine(), state(7));
+    }
+
+    #[test]
+    fn a_view_is_refused_when_it_is_old_and_holds_something_back() {
+        let views = Arc::new(Views::new(CommitNumber(5), Timestamp(0), EngineState::default()));
+        let (old, late) = (views.open(Timestamp(10)), views.open(Timestamp(20)));
+        assert_eq!(views.refuse_before(Timestamp(1000)), 0, "it sees the newest");
+        views.publish(CommitNumber(6), Timestamp(0));
+        let new = views.open(Timestamp(30));
+        assert_eq!(views.refuse_before(Timestamp(20)), 0, "the last of them is not too old");
+        let listed = OpenViews { number: CommitNumber(5), count: 2, opened: Timestamp(10) };
+        assert_eq!(views.list()[0], listed);
+        assert_eq!(views.refuse_before(Timestamp(21)), 2);
+        assert!(old.is_refused() && late.is_refused() && !new.is_refused());
+        assert_eq!(
+            (views.count(), views.any_between(CommitNumber(5), CommitNumber(6))),
+            (1, false)
+        );
+        drop((old, late));
+        assert_eq!(views.count(), 1, "closing what was refused changes nothing");
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 fn conflict_with(outcome: Outcome) -> (Vec<String>, u64) {
     match outcome {
         Outcome::Conflict(conflict) => {
-            let keys = conflict.documents.iter().map(|(_, key)| key.to_string()).collect();
+            let keys = conflict.documents.iter().map(|d| d.key.to_string()).collect();
             (keys, conflict.competitor.0)
         }
         other => panic!("expected a conflict, got {other:?}"),

@@ -1,0 +1,137 @@
+//! Reading a range on a view: what memory holds and what the engine holds, merged in order.
+
+use crate::document::Document;
+use crate::errors::ReadError;
+use crate::hot::{Collection, Held, alive};
+use crate::name::Key;
+use crate::range::{Direction, KeyRange};
+use crate::store::{Store, check_view};
+use crate::views::View;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+/// Documents taken from memory and from the engine at a time: few at first, since most readers
+/// want few.
+const FIRST_PAGE: usize = 16;
+const PAGE_MAX: usize = 256;
+
+/// The documents of a range that a view sees, one after the other.
+pub(crate) struct Cursor<'a> {
+    store: &'a Store,
+    view: &'a View,
+    collection: &'a Collection,
+    /// What is still to be read.
+    range: KeyRange,
+    direction: Direction,
+    page: VecDeque<(Key, Arc<Document>)>,
+    page_size: usize,
+    is_done: bool,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(
+        store: &'a Store,
+        view: &'a View,
+        collection: &'a Collection,
+        range: KeyRange,
+        direction: Direction,
+    ) -> Self {
+        let is_done = range.is_empty();
+        let page = VecDeque::new();
+        Self { store, view, collection, range, direction, page, page_size: FIRST_PAGE, is_done }
+    }
+
+    /// How many values stand before the key in a row, if this reads an index.
+    pub(crate) fn columns(&self) -> usize {
+        self.collection.columns
+    }
+
+    /// The next document that is not expired.
+    pub(crate) fn next(&mut self) -> Result<Option<(Key, Arc<Document>)>, ReadError> {
+        loop {
+            if let Some((key, document)) = self.page.pop_front() {
+                if let Some(document) = alive(Some(document), self.view.time) {
+                    return Ok(Some((key, document)));
+                }
+            } else if self.is_done {
+                return Ok(None);
+            } else {
+                self.read_page()?;
+            }
+        }
+    }
+
+    /// Reads what comes next from both sides. Memory first: what it does not have then has not
+    /// changed since the state that the view reads from the engine.
+    fn read_page(&mut self) -> Result<(), ReadError> {
+        let size = self.page_size;
+        self.page_size = (size * 4).min(PAGE_MAX);
+        let cells = self.collection.cells(&self.range, self.direction, size);
+        let held = cells.iter().map(|cell| (cell.key.clone(), cell.at(self.view.number)));
+        let mut hot: VecDeque<(Key, Held)> = held.collect();
+        let mut cold = self.rows(size)?;
+        // A side that was cut off says nothing of what lies beyond its last.
+        let hot_end = (hot.len() == size).then(|| hot.back().map(|(key, _)| key.clone())).flatten();
+        let cold_end = (cold.len() == size).then(|| cold.back().map(|(k, _)| k.clone())).flatten();
+        let end = match (hot_end, cold_end) {
+            (Some(a), Some(b)) => Some(if self.direction.compare(&a, &b).is_lt() { a } else { b }),
+            (a, b) => a.or(b),
+        };
+        let is_beyond =
+            |key: &Key| end.as_ref().is_some_and(|end| self.direction.compare(key, end).is_gt());
+        loop {
+            let order = match (hot.front(), cold.front()) {
+                (Some((a, _)), Some((b, _))) => self.direction.compare(a, b),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let held = if order.is_le() { hot.pop_front() } else { None };
+            let row = if order.is_ge() { cold.pop_front() } else { None };
+            let (key, document) = match (held, row) {
+                (Some((key, Held::Version(document))), _) => (key, document),
+                (Some((key, Held::Elsewhere)), row) => (key, row.map(|(_, document)| document)),
+                (None, Some((key, document))) => (key, Some(document)),
+                (None, None) => break,
+            };
+            if is_beyond(&key) {
+                break;
+            }
+            self.page.extend(document.map(|document| (key, document)));
+        }
+        match end {
+            Some(end) => self.range = self.range.clone().after(&end, self.direction),
+            None => self.is_done = true,
+        }
+        check_view(self.view)
+    }
+
+    /// The next rows of the engine.
+    fn rows(&self, limit: usize) -> Result<VecDeque<(Key, Arc<Document>)>, ReadError> {
+        let mut rows = VecDeque::new();
+        if self.collection.is_volatile {
+            return Ok(rows);
+        }
+        let bounds = (as_text(&self.range.from), as_text(&self.range.to));
+        let state = self.view.engine;
+        let engine = &self.store.engine;
+        engine.range(state, self.collection.id, bounds, self.direction, &mut |key, document| {
+            rows.push_back((Key::generated(key.to_owned()), document));
+            match rows.len() < limit {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })?;
+        Ok(rows)
+    }
+}
+
+fn as_text(bound: &Bound<Key>) -> Bound<&str> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key.as_str()),
+        Bound::Excluded(key) => Bound::Excluded(key.as_str()),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}

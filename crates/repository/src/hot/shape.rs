@@ -1,0 +1,77 @@
+//! What a collection is like: its settings and its indexes.
+
+use crate::catalog::Catalog;
+use crate::document::CommitNumber;
+use crate::durability::Durability;
+use crate::hot::Hot;
+use crate::hot::collection::Collection;
+use crate::index::IndexDefinition;
+use crate::name::CollectionName;
+use crate::settings::Settings;
+use crate::transaction::Duplicate;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// See the module. Replaced as a whole by the commit that changes the settings.
+#[derive(Debug, Default)]
+pub(crate) struct Shape {
+    pub settings: Settings,
+    /// In the order of the settings.
+    pub indexes: Vec<Arc<Index>>,
+    /// The rows that are left of indexes that are no longer wanted.
+    pub dropped: Vec<Arc<Collection>>,
+}
+
+/// One index. Its rows are documents without a body in a collection of their own, so that
+/// whatever holds for documents (versions, ranges, conflicts, checkpoints) holds for them.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pub definition: IndexDefinition,
+    pub rows: Arc<Collection>,
+    /// Whether it has the rows of every document.
+    pub is_ready: AtomicBool,
+    /// Documents that building it has passed.
+    pub passed: AtomicU64,
+    /// Why it cannot be built.
+    pub failure: Mutex<Option<Duplicate>>,
+}
+
+impl Shape {
+    /// The index with this name.
+    pub(crate) fn index(&self, name: &str) -> Option<&Arc<Index>> {
+        self.indexes.iter().find(|index| index.definition.name == name)
+    }
+}
+
+impl Hot {
+    /// Makes known what the catalog says of `name` since commit `number`. Indexes that stay are
+    /// the same as before.
+    pub(crate) fn configure(&self, name: &CollectionName, catalog: &Catalog, number: CommitNumber) {
+        catalog.ids().for_each(|id| self.take_id(id));
+        let is_volatile = catalog.settings.durability == Durability::Volatile;
+        let collection = self
+            .collection(name)
+            .unwrap_or_else(|| self.add_collection(name, catalog.id, is_volatile));
+        let old = collection.shape();
+        let index = |(definition, &id): (&IndexDefinition, &u32)| {
+            let known = old.indexes.iter().find(|index| index.rows.id == id);
+            let index = known.cloned().unwrap_or_else(|| {
+                Arc::new(Index {
+                    definition: definition.clone(),
+                    rows: self.rows(&collection, id, definition.paths.len()),
+                    is_ready: AtomicBool::new(false),
+                    passed: AtomicU64::new(0),
+                    failure: Mutex::new(None),
+                })
+            });
+            index.is_ready.store(!catalog.building.contains(&id), Ordering::Release);
+            index
+        };
+        let indexes = catalog.settings.indexes.iter().zip(&catalog.indexes).map(index).collect();
+        let dropped = catalog.dropped.iter().map(|&id| self.rows(&collection, id, 1)).collect();
+        let settings = catalog.settings.clone();
+        let is_new = settings != old.settings;
+        collection.set_shape(Shape { settings, indexes, dropped }, is_new.then_some(number));
+    }
+}

@@ -1,0 +1,75 @@
+//! What memory keeps and what it lets go.
+
+use super::*;
+use crate::at_rest::EngineState;
+use crate::document::CommitNumber;
+use crate::document::MediaType;
+use crate::name::Key;
+use crate::views::Views;
+use bytes::Bytes;
+
+fn version(number: u64) -> Version {
+    let document = Document {
+        media_type: MediaType::Json,
+        body: Bytes::from(number.to_string()),
+        version: CommitNumber(number),
+        created: Timestamp(0),
+        updated: Timestamp(0),
+        expires: None,
+    };
+    Version { number: CommitNumber(number), document: Some(Arc::new(document)) }
+}
+
+fn seen(collection: &Collection, key: &Key, view: u64) -> Option<u64> {
+    let cell = collection.find(key)?;
+    match cell.at(CommitNumber(view)) {
+        Held::Version(document) => document.map(|d| d.version.0),
+        Held::Elsewhere => None,
+    }
+}
+
+#[test]
+fn a_view_keeps_just_the_version_it_sees() {
+    let hot = Hot::new();
+    let notes = hot.add_collection(&CollectionName::new("notes").unwrap(), 9, false);
+    let key = Key::new("a").unwrap();
+    let views = Arc::new(Views::new(CommitNumber(0), Timestamp(0), EngineState::default()));
+    let put = |number: u64| {
+        notes.install(None, &key, version(number), &views);
+        views.publish(CommitNumber(number), Timestamp(0));
+    };
+    (1..=3).for_each(put);
+    let old = views.open(Timestamp(0));
+    (4..=50).for_each(put);
+    assert_eq!(seen(&notes, &key, 3), Some(3), "the open view's version");
+    assert_eq!(seen(&notes, &key, 49), Some(49), "a view may have been opened just before");
+    assert_eq!(seen(&notes, &key, 20), Some(3), "what no view sees is gone");
+    drop(old);
+    let with_old = hot.bytes();
+    notes.tidy(notes.find(&key).unwrap(), CommitNumber(0), &views);
+    assert_eq!(seen(&notes, &key, 49), None);
+    assert_eq!(seen(&notes, &key, 50), Some(50));
+    assert!(hot.bytes() < with_old);
+}
+
+#[test]
+fn eviction_takes_only_what_the_engine_has() {
+    let hot = Hot::new();
+    let notes = hot.add_collection(&CollectionName::new("notes").unwrap(), 9, false);
+    let views = Arc::new(Views::new(CommitNumber(0), Timestamp(0), EngineState::default()));
+    for number in 1..=1000 {
+        let key = Key::new(&format!("k{number:04}")).unwrap();
+        notes.install(None, &key, version(number), &views);
+        views.publish(CommitNumber(number), Timestamp(0));
+    }
+    let full = hot.bytes();
+    let freed = notes.evict(CommitNumber(400), &views, usize::MAX, true);
+    assert_eq!(hot.bytes(), full - freed);
+    for number in [1, 400, 401, 1000] {
+        let key = Key::new(&format!("k{number:04}")).unwrap();
+        let expected = (number > 400).then_some(number);
+        assert_eq!(seen(&notes, &key, 1000), expected);
+    }
+    notes.evict(CommitNumber(1000), &views, usize::MAX, true);
+    assert_eq!(hot.bytes(), 0, "every byte that was counted in is counted out");
+}

@@ -1,0 +1,246 @@
+//! The reaper: removes documents that have expired, builds indexes on documents that are there
+//! already, and clears away the rows of indexes that are no longer wanted; all in ordinary commits
+//! of a bounded size.
+
+use crate::apply::Staged;
+use crate::catalog::{COLLECTIONS, Configure};
+use crate::cursor::Cursor;
+use crate::document::{CommitNumber, Timestamp};
+use crate::durability::Durability;
+use crate::errors::{CommitError, ReadError, StageError};
+use crate::hot::{Collection, Index};
+use crate::limits::{BUILD_DOCUMENTS_MAX, REAP_DOCUMENTS_MAX};
+use crate::name::{CollectionName, Key};
+use crate::range::{Direction, KeyRange};
+use crate::record::{Change, Write};
+use crate::rows::{expiry_row, split_expiry_row};
+use crate::store::{Decision, Proposal, Store};
+use crate::transaction::{Outcome, Transaction};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Commits that one round makes at most for each of its tasks.
+const COMMITS_A_ROUND: usize = 64;
+
+/// Why a task did not get on. It is tried again in the next round.
+#[derive(Debug, thiserror::Error)]
+enum Delay {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+/// What is remembered from round to round.
+#[derive(Debug, Default)]
+pub(crate) struct Reaper {
+    /// Per table of what expires: rows up to this one were removed since `engine`. Those before it
+    /// are still there as deletions, and need not be passed again each time.
+    passed: [Option<Key>; 2],
+    engine: CommitNumber,
+    /// The index that is being built, and the last document that was passed.
+    building: Option<(u32, Option<Key>)>,
+}
+
+impl Reaper {
+    pub(crate) fn round(&mut self, store: &Arc<Store>) {
+        if store.tranlog.durable().is_err() {
+            return;
+        }
+        let done = self.reap(store).and_then(|()| self.tend_indexes(store));
+        // A repository that closes or is full says so to everybody; there is nothing to add.
+        if let Err(delay) = done
+            && !matches!(delay, Delay::Commit(_))
+        {
+            log::error!("background work stopped, it will be tried again: {delay}");
+        }
+    }
+
+    /// Removes what has expired.
+    fn reap(&mut self, store: &Store) -> Result<(), Delay> {
+        let engine = store.views.engine().commit;
+        if engine != self.engine {
+            (self.engine, self.passed) = (engine, [None, None]);
+        }
+        for (i, rows) in [&store.hot.expiry, &store.hot.volatile_expiry].into_iter().enumerate() {
+            for _ in 0..COMMITS_A_ROUND {
+                let Some(last) = reap_some(store, rows, self.passed[i].as_ref())? else { break };
+                self.passed[i] = Some(last);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gets on with one index that is being built, or with one that is no longer wanted.
+    fn tend_indexes(&mut self, store: &Arc<Store>) -> Result<(), Delay> {
+        for collection in store.hot.collections() {
+            let shape = collection.shape();
+            for index in &shape.indexes {
+                let is_wanted =
+                    !index.is_ready.load(Ordering::Acquire) && index.failure.lock().is_none();
+                if is_wanted {
+                    return self.build(store, &collection, index);
+                }
+            }
+            for rows in &shape.dropped {
+                for _ in 0..COMMITS_A_ROUND {
+                    if clear_some(store, &collection, rows)? {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn build(
+        &mut self,
+        store: &Arc<Store>,
+        collection: &Arc<Collection>,
+        index: &Index,
+    ) -> Result<(), Delay> {
+        let id = index.rows.id;
+        let mut passed = match self.building.take() {
+            Some((building, passed)) if building == id => passed,
+            _ => {
+                index.passed.store(0, Ordering::Relaxed);
+                None
+            }
+        };
+        for _ in 0..COMMITS_A_ROUND {
+            match build_some(store, collection, index, passed.as_ref())? {
+                Built::Some(last) => passed = Some(last),
+                Built::Again => {}
+                Built::All => {
+                    log::info!(
+                        "the index {} of {} is built",
+                        index.definition.name,
+                        index.rows.name
+                    );
+                    return Ok(());
+                }
+                Built::Failed => return Ok(()),
+            }
+        }
+        self.building = Some((id, passed));
+        Ok(())
+    }
+}
+
+/// Removes documents of the first rows after `passed` that are due; gives the last of the rows, or
+/// `None` if there are no more.
+fn reap_some(
+    store: &Store,
+    rows: &Arc<Collection>,
+    passed: Option<&Key>,
+) -> Result<Option<Key>, Delay> {
+    let view = store.views.open((store.clock)());
+    let due = Timestamp(view.time.0.saturating_add(1));
+    let to = Bound::Excluded(expiry_row(due, 0, &Key::generated(String::new())));
+    let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
+    let range = KeyRange::new(from, to);
+    let mut cursor = Cursor::new(store, &view, rows, range, Direction::Ascending);
+    let mut last = None;
+    let mut writes = Vec::new();
+    let mut durability = Durability::Volatile;
+    while writes.len() < REAP_DOCUMENTS_MAX
+        && let Some((row, _)) = cursor.next()?
+    {
+        let place = split_expiry_row(row.as_str());
+        let found = place
+            .and_then(|(_, id, key)| Some((store.hot.by_id(id)?, Key::generated(key.to_owned()))));
+        let Some((collection, key)) = found else { continue };
+        let (cell, base) = store.find(&view, &collection, &key)?;
+        durability = durability.max(collection.durability());
+        let write = Write { collection: collection.name.clone(), key, change: Change::Expire };
+        let collection = Some(collection);
+        writes.push(Staged { write, collection, base, cell, merges: false });
+        last = Some(row);
+    }
+    if writes.is_empty() {
+        return Ok(None);
+    }
+    let removed = writes.len() as u64;
+    let proposal = Proposal {
+        view: &view,
+        reads: &[],
+        writes: &mut writes,
+        checks_writes: false,
+        durability,
+        in_lane: false,
+    };
+    match store.commit(proposal)? {
+        Decision::Committed(_) => {
+            store.counters.reaped.fetch_add(removed, Ordering::Relaxed);
+            Ok(last)
+        }
+        Decision::Conflict(_) | Decision::HeldBack => Ok(None),
+    }
+}
+
+enum Built {
+    Some(Key),
+    /// Somebody was faster; the same documents again.
+    Again,
+    All,
+    Failed,
+}
+
+/// Adds the rows of the first documents after `passed`.
+fn build_some(
+    store: &Arc<Store>,
+    collection: &Arc<Collection>,
+    index: &Index,
+    passed: Option<&Key>,
+) -> Result<Built, Delay> {
+    let mut transaction = Transaction::new(Arc::clone(store));
+    let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
+    let range = KeyRange::new(from, Bound::Unbounded);
+    let keys = transaction.keys(collection, range, BUILD_DOCUMENTS_MAX)?;
+    let last = keys.last().cloned();
+    for key in &keys {
+        transaction.stage(&collection.name, key, Change::Reindex)?;
+    }
+    if keys.is_empty() {
+        let name = CollectionName::generated(COLLECTIONS);
+        let key = Key::generated(collection.name.to_string());
+        let built = Change::Configure(Configure::Built(index.rows.id));
+        transaction.stage(&name, &key, built)?;
+    }
+    match transaction.commit()? {
+        Outcome::Committed(_) | Outcome::Unchanged(_) => {
+            index.passed.fetch_add(keys.len() as u64, Ordering::Relaxed);
+            Ok(last.map_or(Built::All, Built::Some))
+        }
+        Outcome::Conflict(_) | Outcome::HeldBack => Ok(Built::Again),
+        Outcome::Duplicate(duplicate) if duplicate.index == index.definition.name => {
+            log::error!("the index {} cannot be built: {duplicate}", duplicate.index);
+            *index.failure.lock() = Some(duplicate);
+            Ok(Built::Failed)
+        }
+        // Another unique index has a duplicate; it will fail by itself, or already has.
+        Outcome::Duplicate(_) => Ok(Built::Failed),
+    }
+}
+
+/// Removes some rows of an index that is no longer wanted. `true`: all are gone.
+fn clear_some(
+    store: &Arc<Store>,
+    collection: &Arc<Collection>,
+    rows: &Arc<Collection>,
+) -> Result<bool, Delay> {
+    let mut transaction = Transaction::new(Arc::clone(store));
+    let keys = transaction.keys(rows, KeyRange::all(), REAP_DOCUMENTS_MAX)?;
+    let is_last = keys.is_empty();
+    let name = CollectionName::generated(COLLECTIONS);
+    let key = Key::generated(collection.name.to_string());
+    let change = match is_last {
+        true => Change::Configure(Configure::Cleared(rows.id)),
+        false => Change::Clear { index: rows.id, rows: keys },
+    };
+    transaction.stage(&name, &key, change)?;
+    Ok(matches!(transaction.commit()?, Outcome::Committed(_)) && is_last)
+}

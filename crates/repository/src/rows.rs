@@ -1,0 +1,124 @@
+//! The rows that follow from documents: of indexes, and of the table of what expires when. They
+//! are never staged; `apply` derives them, so that they are always those of the documents.
+
+use crate::document::{Document, Timestamp};
+use crate::hot::{Collection, Hot, Index};
+use crate::index::{self, IndexError};
+use crate::name::Key;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Digits of a time and of a collection's id in a row of the table of what expires.
+const TIME_DIGITS: usize = 16;
+const ID_DIGITS: usize = 8;
+
+/// A row that appears or goes.
+pub(crate) struct RowChange {
+    pub is_added: bool,
+    of: Of,
+}
+
+enum Of {
+    /// The document expires then.
+    Expiry(Timestamp),
+    /// A row of an index.
+    Index(Arc<Collection>, Key),
+}
+
+impl RowChange {
+    /// Where the row belongs and its key; `collection` has the document `key`.
+    pub(crate) fn place(
+        self,
+        hot: &Hot,
+        collection: &Collection,
+        key: &Key,
+    ) -> (Arc<Collection>, Key) {
+        match self.of {
+            Of::Index(rows, row) => (rows, row),
+            Of::Expiry(at) => {
+                (Arc::clone(expiry(hot, collection)), expiry_row(at, collection.id, key))
+            }
+        }
+    }
+}
+
+/// The table of what expires in collections like this one.
+pub(crate) fn expiry<'a>(hot: &'a Hot, collection: &Collection) -> &'a Arc<Collection> {
+    if collection.is_volatile { &hot.volatile_expiry } else { &hot.expiry }
+}
+
+/// A row of the table of what expires: first by time.
+pub(crate) fn expiry_row(at: Timestamp, id: u32, key: &Key) -> Key {
+    Key::generated(format!("{:016x}{id:08x}{key}", at.0))
+}
+
+/// The time, the collection's id and the key of a row of the table of what expires.
+pub(crate) fn split_expiry_row(row: &str) -> Option<(Timestamp, u32, &str)> {
+    let (time, rest) = row.split_at_checked(TIME_DIGITS)?;
+    let (id, key) = rest.split_at_checked(ID_DIGITS)?;
+    let time = u64::from_str_radix(time, 16).ok()?;
+    Some((Timestamp(time), u32::from_str_radix(id, 16).ok()?, key))
+}
+
+/// The rows that change when `before` becomes `after`. With `again`, all rows of `after` in
+/// indexes that are being built.
+pub(crate) fn changes(
+    collection: &Collection,
+    key: &Key,
+    (before, after, again): (Option<&Document>, Option<&Document>, bool),
+) -> Result<Vec<RowChange>, IndexError> {
+    let mut rows = expiry_changes(before, after);
+    let shape = collection.shape();
+    for index in &shape.indexes {
+        let of = |document: Option<&Document>| match document {
+            Some(document) => index::values(&index.definition, document),
+            None => Ok(Vec::new()),
+        };
+        let is_ready = index.is_ready.load(Ordering::Acquire);
+        let (old, new) = if again {
+            (Vec::new(), if is_ready { Vec::new() } else { of(after)? })
+        } else {
+            (of(before)?, of(after)?)
+        };
+        push(index, key, &mut rows, (&old, &new), false);
+        push(index, key, &mut rows, (&new, &old), true);
+    }
+    Ok(rows)
+}
+
+/// Pushes those of `values` that are not in `others`; both are sorted.
+fn push(
+    index: &Index,
+    key: &Key,
+    rows: &mut Vec<RowChange>,
+    (values, others): (&[String], &[String]),
+    is_added: bool,
+) {
+    for values in values.iter().filter(|values| others.binary_search(values).is_err()) {
+        let row = Key::generated(index::row_key(values, key.as_str()));
+        rows.push(RowChange { is_added, of: Of::Index(Arc::clone(&index.rows), row) });
+    }
+}
+
+/// The rows in the table of what expires that change when `before` becomes `after`.
+pub(crate) fn expiry_changes(
+    before: Option<&Document>,
+    after: Option<&Document>,
+) -> Vec<RowChange> {
+    let (old, new) = (before.and_then(|d| d.expires), after.and_then(|d| d.expires));
+    let row = |at, is_added| RowChange { is_added, of: Of::Expiry(at) };
+    match old == new {
+        true => Vec::new(),
+        false => {
+            old.map(|at| row(at, false)).into_iter().chain(new.map(|at| row(at, true))).collect()
+        }
+    }
+}
+
+/// The removal of `rows` of the index with this id.
+pub(crate) fn cleared(hot: &Hot, index: u32, rows: &[Key]) -> Vec<RowChange> {
+    let Some(of) = hot.rows_by_id(index) else { return Vec::new() };
+    let row =
+        |row: &Key| RowChange { is_added: false, of: Of::Index(Arc::clone(&of), row.clone()) };
+    rows.iter().map(row).collect()
+}

@@ -1,0 +1,202 @@
+//! A transaction: reads on one view, and writes that are staged until it commits.
+
+mod outcome;
+mod range;
+mod stage;
+
+pub use outcome::{Duplicate, Outcome};
+pub use range::IndexEntry;
+
+use crate::apply::Staged;
+use crate::conflict::{Place, Read};
+use crate::document::{CommitNumber, Document, Timestamp};
+use crate::durability::Durability;
+use crate::errors::ReadError;
+use crate::hot::{Collection, alive};
+use crate::limits::TRANSACTION_READS_MAX;
+use crate::name::{CollectionName, Key};
+use crate::record::Change;
+use crate::store::{Found, Store};
+use crate::views::View;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// With more writes than these, a staged one is found by hash instead of by looking at all.
+const WRITES_LOOKED_AT: usize = 8;
+
+/// What must be as the view saw it when the transaction commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Everything that was read, ranges included.
+    #[default]
+    Serializable,
+    /// The documents that are written (snapshot isolation; write skew is possible).
+    Snapshot,
+}
+
+/// One transaction on one view. Dropping it without `commit` discards its writes.
+pub struct Transaction {
+    store: Arc<Store>,
+    view: View,
+    isolation: Isolation,
+    /// The collections that were asked for, if they were there.
+    collections: Vec<(CollectionName, Option<Arc<Collection>>)>,
+    /// What must still be as the view saw it when the transaction commits.
+    reads: Vec<Read>,
+    /// What the last document that was read gave: mostly it is written next.
+    last_read: Option<(CollectionName, Key, Found)>,
+    writes: Vec<Staged>,
+    /// Where in `writes` a document is, once there are many.
+    staged: FxHashMap<Place, usize>,
+    /// At most the bytes of `writes` in a record.
+    bytes: usize,
+}
+
+impl Transaction {
+    pub(crate) fn new(store: Arc<Store>) -> Self {
+        let view = store.views.open((store.clock)());
+        Self {
+            store,
+            view,
+            isolation: Isolation::default(),
+            collections: Vec::new(),
+            reads: Vec::new(),
+            last_read: None,
+            writes: Vec::new(),
+            staged: FxHashMap::default(),
+            bytes: 0,
+        }
+    }
+
+    /// Chooses what is checked when the transaction commits. To be called before the first read:
+    /// what was read until now is checked in any case, or not at all.
+    pub fn set_isolation(&mut self, isolation: Isolation) {
+        self.isolation = isolation;
+    }
+
+    /// The number of the view: the last commit it sees.
+    pub fn view(&self) -> CommitNumber {
+        self.view.number
+    }
+
+    /// The time of the view.
+    pub fn time(&self) -> Timestamp {
+        self.view.time
+    }
+
+    /// What a reply to the commit of what is staged now will mean: the strongest durability of the
+    /// collections that are written.
+    pub fn durability(&self) -> Durability {
+        let of = |staged: &Staged| match &staged.collection {
+            Some(collection) => collection.durability(),
+            None => Durability::default(),
+        };
+        self.writes.iter().map(of).max().unwrap_or_default()
+    }
+
+    /// Reads a document, own staged writes included, and notes the read: the transaction commits
+    /// only if nobody has changed the document since its view.
+    pub fn get(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        if let Some(at) = self.find_staged(collection, key) {
+            if matches!(self.writes[at].write.change, Change::Merge(_)) {
+                self.read(collection, key)?;
+            }
+            return Ok(self.staged_document(at));
+        }
+        let found = self.read(collection, key)?;
+        let document = found.1.clone();
+        self.last_read = Some((collection.clone(), key.clone(), found));
+        Ok(alive(document, self.view.time))
+    }
+
+    /// Reads a document, own staged writes included, without noting the read: it may be older
+    /// than the commit. For showing what everybody changes all the time, such as a tally.
+    pub fn peek(
+        &self,
+        collection: &CollectionName,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        if let Some(at) = self.find_staged(collection, key) {
+            return Ok(self.staged_document(at));
+        }
+        let Some(collection) = self.store.hot.collection(collection) else { return Ok(None) };
+        let (_, document) = self.store.find(&self.view, &collection, key)?;
+        Ok(alive(document, self.view.time))
+    }
+
+    /// Reads what the view has, and notes it.
+    fn read(&mut self, collection: &CollectionName, key: &Key) -> Result<Found, ReadError> {
+        let at = self.known(collection);
+        let found = match &self.collections[at].1 {
+            Some(collection) => self.store.find(&self.view, collection, key)?,
+            None => (None, None),
+        };
+        if self.isolation == Isolation::Serializable {
+            self.note(match &found.0 {
+                Some(cell) => Read::Document(Arc::clone(cell)),
+                None => Read::Missing(collection.clone(), key.clone()),
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn note(&mut self, read: Read) -> Result<(), ReadError> {
+        if self.reads.len() >= TRANSACTION_READS_MAX {
+            return Err(ReadError::TooManyReads);
+        }
+        self.reads.push(read);
+        Ok(())
+    }
+
+    /// Where in `collections` this one is. One that was not there at first stays so.
+    fn known(&mut self, name: &CollectionName) -> usize {
+        if let Some(at) = self.collections.iter().position(|(known, _)| known == name) {
+            return at;
+        }
+        let collection = self.store.hot.collection(name);
+        self.collections.push((name.clone(), collection));
+        self.collections.len() - 1
+    }
+
+    fn find_staged(&self, collection: &CollectionName, key: &Key) -> Option<usize> {
+        if self.writes.len() > WRITES_LOOKED_AT {
+            return self.staged.get(&(collection.clone(), key.clone())).copied();
+        }
+        let is_it =
+            |staged: &Staged| staged.write.key == *key && staged.write.collection == *collection;
+        self.writes.iter().position(is_it)
+    }
+
+    fn push_staged(&mut self, staged: Staged) {
+        self.writes.push(staged);
+        if self.writes.len() <= WRITES_LOOKED_AT {
+            return;
+        }
+        for at in self.staged.len()..self.writes.len() {
+            self.staged.insert(self.writes[at].place(), at);
+        }
+    }
+
+    /// Whether nothing is staged.
+    pub fn is_unchanged(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// Every document that the transaction read or wrote; `None` if it read ranges, which cannot
+    /// be told document by document.
+    pub(crate) fn footprint(&self) -> Option<Vec<Place>> {
+        let mut places: Vec<Place> = self.writes.iter().map(Staged::place).collect();
+        for read in &self.reads {
+            places.push(match read {
+                Read::Document(cell) => (self.store.hot.name(cell.collection)?, cell.key.clone()),
+                Read::Missing(collection, key) => (collection.clone(), key.clone()),
+                Read::Range(..) | Read::MissingRange(..) => return None,
+            });
+        }
+        Some(places)
+    }
+}

@@ -1,0 +1,266 @@
+//! Reading ranges: of keys, and of the values in an index. Own staged writes are in them.
+
+use super::{Isolation, Transaction};
+use crate::conflict::Read;
+use crate::cursor::Cursor;
+use crate::document::Document;
+use crate::errors::ReadError;
+use crate::hot::{Collection, Index};
+use crate::index::{self, IndexRange, IndexValue};
+use crate::limits::RANGE_DOCUMENTS_MAX;
+use crate::name::{CollectionName, Key};
+use crate::range::{Direction, KeyRange};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A document found by an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexEntry {
+    /// The values by which it was found.
+    pub values: Vec<IndexValue>,
+    /// Its key.
+    pub key: Key,
+    /// The document.
+    pub document: Arc<Document>,
+}
+
+impl Transaction {
+    /// Reads the first `limit` documents of a range in `direction`, and notes what was seen: the
+    /// transaction commits only if nobody has changed, added or deleted a document there since its
+    /// view. Where `limit` was reached, only the part up to the last document was seen.
+    pub fn range(
+        &mut self,
+        collection: &CollectionName,
+        range: &KeyRange,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Vec<(Key, Arc<Document>)>, ReadError> {
+        let limit = limit.min(RANGE_DOCUMENTS_MAX);
+        if limit == 0 || range.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = self.own_in(collection, range, direction);
+        let at = self.known(collection);
+        let known = self.collections[at].1.clone();
+        let found = match &known {
+            Some(known) => {
+                known.expect_ranges();
+                let cursor = Cursor::new(&self.store, &self.view, known, range.clone(), direction);
+                merge(cursor, own, direction, limit)?
+            }
+            None => own.into_iter().filter_map(|(k, d)| Some((k, d?))).take(limit).collect(),
+        };
+        let seen = match found.last() {
+            Some((last, _)) if found.len() == limit => range.clone().up_to(last, direction),
+            _ => range.clone(),
+        };
+        if self.isolation == Isolation::Serializable {
+            self.note(match known {
+                Some(known) => Read::Range(known, seen),
+                None => Read::MissingRange(collection.clone(), seen),
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Own writes in a range, in the order of `direction`; `None`: deleted.
+    fn own_in(
+        &self,
+        collection: &CollectionName,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> VecDeque<(Key, Option<Arc<Document>>)> {
+        let mut own: Vec<(Key, Option<Arc<Document>>)> = Vec::new();
+        for (at, staged) in self.writes.iter().enumerate() {
+            if staged.write.collection == *collection && range.contains(&staged.write.key) {
+                own.push((staged.write.key.clone(), self.staged_document(at)));
+            }
+        }
+        own.sort_by(|a, b| direction.compare(&a.0, &b.0));
+        own.into()
+    }
+
+    /// Reads the first `limit` documents of a range of values in `direction`: ordered by their
+    /// values, then by their keys. A document with several values in the range is there several
+    /// times. Notes what was seen, as [`Self::range`] does, and each document.
+    pub fn index_range(
+        &mut self,
+        collection: &CollectionName,
+        index: &str,
+        range: &IndexRange,
+        direction: Direction,
+        limit: usize,
+    ) -> Result<Vec<IndexEntry>, ReadError> {
+        let limit = limit.min(RANGE_DOCUMENTS_MAX);
+        let index = self.index(collection, index)?;
+        let (from, to) = index::bounds(&index.definition, range)?;
+        let range = KeyRange::new(from.map(Key::generated), to.map(Key::generated));
+        if limit == 0 || range.is_empty() {
+            return Ok(Vec::new());
+        }
+        index.rows.expect_ranges();
+        let mut own = self.own_rows(collection, &index, &range, direction);
+        let mut seen = range.clone();
+        let mut entries = Vec::new();
+        let store = Arc::clone(&self.store);
+        let columns = index.definition.paths.len();
+        let mut last: Option<Key> = None;
+        loop {
+            // The view stays with the transaction, so the cursor is made anew for each page.
+            let rest = match &last {
+                Some(last) => range.clone().after(last, direction),
+                None => range.clone(),
+            };
+            let wanted = limit - entries.len();
+            let cursor = Cursor::new(&store, &self.view, &index.rows, rest, direction);
+            let rows = self.rows_with_own(collection, cursor, (&own, direction), wanted)?;
+            for row in &rows {
+                let Some((values, key)) = index::split_row(row.as_str(), columns) else { continue };
+                let key = Key::generated(key.to_owned());
+                if let Some(document) = self.get(collection, &key)? {
+                    entries.push(IndexEntry { values, key, document });
+                }
+            }
+            let Some(end) = rows.last().filter(|_| rows.len() == wanted) else { break };
+            own.retain(|row| direction.compare(row, end).is_gt());
+            last = Some(end.clone());
+            if entries.len() == limit {
+                seen = range.clone().up_to(end, direction);
+                break;
+            }
+        }
+        if self.isolation == Isolation::Serializable {
+            self.note(Read::Range(Arc::clone(&index.rows), seen))?;
+        }
+        Ok(entries)
+    }
+
+    /// The next rows in a range, own ones included; those of documents that are staged are only
+    /// the own ones.
+    fn rows_with_own(
+        &self,
+        collection: &CollectionName,
+        mut cursor: Cursor<'_>,
+        (own, direction): (&[Key], Direction),
+        limit: usize,
+    ) -> Result<Vec<Key>, ReadError> {
+        let columns = cursor.columns();
+        let is_staged = |row: &Key| {
+            let key = index::split_row(row.as_str(), columns).map(|(_, key)| key.to_owned());
+            key.is_some_and(|key| self.find_staged(collection, &Key::generated(key)).is_some())
+        };
+        let mut own = own.iter().peekable();
+        let mut rows = Vec::new();
+        let mut next = cursor.next()?;
+        while rows.len() < limit {
+            let own_first = match (&next, own.peek()) {
+                (Some((row, _)), Some(own)) => direction.compare(*own, row).is_le(),
+                (None, own) => own.is_some(),
+                (Some(_), None) => false,
+            };
+            if own_first {
+                rows.extend(own.next().cloned());
+            } else if let Some((row, _)) = next {
+                if !is_staged(&row) {
+                    rows.push(row);
+                }
+                next = cursor.next()?;
+            } else {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The first keys in a range of a collection or of the rows of an index, as the view has them.
+    pub(crate) fn keys(
+        &self,
+        collection: &Collection,
+        range: KeyRange,
+        limit: usize,
+    ) -> Result<Vec<Key>, ReadError> {
+        let ascending = Direction::Ascending;
+        let mut cursor = Cursor::new(&self.store, &self.view, collection, range, ascending);
+        let mut keys = Vec::new();
+        while keys.len() < limit
+            && let Some((key, _)) = cursor.next()?
+        {
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    fn index(&mut self, collection: &CollectionName, name: &str) -> Result<Arc<Index>, ReadError> {
+        let at = self.known(collection);
+        let shape = self.collections[at].1.as_ref().map(|c| c.shape()).unwrap_or_default();
+        let Some(index) = shape.index(name) else {
+            let names: Vec<&str> =
+                shape.indexes.iter().map(|index| index.definition.name.as_str()).collect();
+            return Err(ReadError::NoIndex {
+                collection: collection.to_string(),
+                index: name.to_owned(),
+                known: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+            });
+        };
+        if !index.is_ready.load(Ordering::Acquire) {
+            let (collection, index) = (collection.to_string(), name.to_owned());
+            return Err(ReadError::IndexNotReady { collection, index });
+        }
+        Ok(Arc::clone(index))
+    }
+
+    /// The rows of own staged documents in a range, in the order of `direction`.
+    fn own_rows(
+        &self,
+        collection: &CollectionName,
+        index: &Index,
+        range: &KeyRange,
+        direction: Direction,
+    ) -> Vec<Key> {
+        let mut own = Vec::new();
+        for (at, staged) in self.writes.iter().enumerate() {
+            if staged.write.collection != *collection {
+                continue;
+            }
+            let Some(document) = self.staged_document(at) else { continue };
+            // It was checked when it was staged.
+            let values = index::values(&index.definition, &document).unwrap_or_default();
+            let key = staged.write.key.as_str();
+            let rows = values.iter().map(|values| Key::generated(index::row_key(values, key)));
+            own.extend(rows.filter(|row| range.contains(row)));
+        }
+        own.sort_by(|a, b| direction.compare(a, b));
+        own
+    }
+}
+
+/// The first `limit` documents of both, where own ones stand before those of the view.
+fn merge(
+    mut cursor: Cursor<'_>,
+    mut own: VecDeque<(Key, Option<Arc<Document>>)>,
+    direction: Direction,
+    limit: usize,
+) -> Result<Vec<(Key, Arc<Document>)>, ReadError> {
+    let mut found = Vec::new();
+    let mut next = cursor.next()?;
+    while found.len() < limit {
+        let order = match (&next, own.front()) {
+            (Some((key, _)), Some((own, _))) => direction.compare(own, key),
+            (None, Some(_)) => std::cmp::Ordering::Less,
+            (Some(_), None) => std::cmp::Ordering::Greater,
+            (None, None) => break,
+        };
+        if order.is_le() {
+            let document = own.pop_front().and_then(|(key, document)| Some((key, document?)));
+            found.extend(document);
+        }
+        if order.is_eq() {
+            next = cursor.next()?;
+        } else if order.is_gt() {
+            found.extend(next);
+            next = cursor.next()?;
+        }
+    }
+    Ok(found)
+}

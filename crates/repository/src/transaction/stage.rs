@@ -1,0 +1,261 @@
+//! Staging writes: checked when they are staged, committed together.
+
+use super::Transaction;
+use crate::apply::Staged;
+use crate::catalog::COLLECTIONS;
+use crate::document::{CommitNumber, Document, MediaType, Timestamp};
+use crate::errors::StageError;
+use crate::hot::{Collection, alive};
+use crate::index;
+use crate::limits::{
+    DOCUMENT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX, MERGE_PATH_BYTES_MAX, MERGES_MAX,
+    TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX,
+};
+use crate::merge::Merge;
+use crate::name::{CollectionName, Key};
+use crate::record::{Change, Write};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The version of a document that is staged and not committed yet.
+const UNCOMMITTED: CommitNumber = CommitNumber(0);
+
+impl Transaction {
+    /// Stages a document, whatever is there now. `expires` replaces an earlier expiry; without
+    /// one, the collection's own applies, if it has one.
+    /// A JSON body must already be canonical text ([`crate::json::canonicalize`]).
+    pub fn put(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+        media_type: MediaType,
+        body: Bytes,
+        expires: Option<Timestamp>,
+    ) -> Result<(), StageError> {
+        check_document_bytes(body.len())?;
+        let media_type_bytes = media_type.as_str().len();
+        if media_type_bytes > MEDIA_TYPE_BYTES_MAX {
+            return Err(StageError::MediaTypeTooLong { bytes: media_type_bytes });
+        }
+        let expires = expires.or_else(|| self.default_expiry(collection));
+        self.stage(collection, key, Change::Put { media_type, body, expires })
+    }
+
+    /// Stages a deletion; deleting what is not there is nothing.
+    pub fn delete(&mut self, collection: &CollectionName, key: &Key) -> Result<(), StageError> {
+        self.stage(collection, key, Change::Delete)
+    }
+
+    /// Stages a merge operation. It must fit what the view sees; should it not fit what is there
+    /// when the transaction commits, that is a conflict.
+    ///
+    /// Where it can change what a unique index looks at, it counts as a read and a write instead:
+    /// only a known value can be told to be unique.
+    pub fn merge(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+        operation: Merge,
+    ) -> Result<(), StageError> {
+        let path_bytes = operation.path().len();
+        if path_bytes > MERGE_PATH_BYTES_MAX {
+            return Err(StageError::MergePathTooLong { bytes: path_bytes });
+        }
+        let refused = |why| {
+            let (collection, key) = (collection.to_string(), key.to_string());
+            StageError::Merge { operation: operation.name(), collection, key, why }
+        };
+        operation.check().map_err(refused)?;
+        let at = self.known(collection);
+        let is_unique = self.collections[at].1.as_ref().is_some_and(|c| is_unique(c, &operation));
+        let current = match is_unique {
+            true => self.get(collection, key)?,
+            false => self.peek(collection, key)?,
+        };
+        let merged = match operation.resolve(current.as_deref()) {
+            Ok(merged) => merged,
+            Err(why) => {
+                // The refusal tells what is there, so it is a read like any other.
+                self.read(collection, key)?;
+                return Err(refused(why));
+            }
+        };
+        if let Some(body) = &merged {
+            check_document_bytes(body.len())?;
+            self.check_indexes(at, &MediaType::Json, body)?;
+        }
+        let staged = self.find_staged(collection, key);
+        let expires = current.as_ref().and_then(|document| document.expires);
+        let change = match staged.map(|at| &mut self.writes[at].write.change) {
+            Some(Change::Merge(operations)) if !is_unique => {
+                return add_merge(operations, operation, &mut self.bytes);
+            }
+            None if !is_unique => Change::Merge(vec![operation]),
+            // Own writes before it, or a noted read: the result is known.
+            _ => match merged {
+                Some(body) => Change::Put { media_type: MediaType::Json, body, expires },
+                None => return Ok(()),
+            },
+        };
+        self.stage(collection, key, change)
+    }
+
+    fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
+        let at = self.known(collection);
+        let after = self.collections[at].1.as_ref()?.shape().settings.expiry_ms?;
+        Some(Timestamp(self.view.time.0.saturating_add(after)))
+    }
+
+    /// Whether a document with this body may be in every index of its collection.
+    fn check_indexes(
+        &self,
+        collection: usize,
+        media_type: &MediaType,
+        body: &Bytes,
+    ) -> Result<(), StageError> {
+        let Some(collection) = &self.collections[collection].1 else { return Ok(()) };
+        let shape = collection.shape();
+        if shape.indexes.is_empty() {
+            return Ok(());
+        }
+        let document = self.document(media_type.clone(), body.clone(), None, None);
+        for index in &shape.indexes {
+            index::values(&index.definition, &document)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stage(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+        change: Change,
+    ) -> Result<(), StageError> {
+        let is_configured = matches!(change, Change::Configure(_) | Change::Clear { .. });
+        if collection.as_str() == COLLECTIONS && !is_configured {
+            return Err(StageError::Reserved { collection: collection.to_string() });
+        }
+        let known = self.known(collection);
+        if let Change::Put { media_type, body, .. } = &change {
+            self.check_indexes(known, media_type, body)?;
+        }
+        let staged = self.find_staged(collection, key);
+        let before = staged.map_or(0, |at| write_bytes(&self.writes[at].write));
+        let write = Write { collection: collection.clone(), key: key.clone(), change };
+        let bytes = self.bytes - before + write_bytes(&write);
+        if bytes > TRANSACTION_BYTES_MAX {
+            return Err(StageError::TransactionTooLarge);
+        }
+        if let Some(at) = staged {
+            self.writes[at].write = write;
+            self.bytes = bytes;
+            return Ok(());
+        }
+        if self.writes.len() >= TRANSACTION_WRITES_MAX {
+            return Err(StageError::TooManyWrites);
+        }
+        // What apply needs of the present document is fetched here, outside of the commit.
+        let collection = self.collections[known].1.clone();
+        let (cell, base) = match (self.last_read.take(), &collection) {
+            (Some((name, last, found)), _) if last == *key && name == write.collection => found,
+            (_, Some(collection)) => self.store.find(&self.view, collection, key)?,
+            (_, None) => (None, None),
+        };
+        self.bytes = bytes;
+        self.push_staged(Staged { write, collection, base, cell, merges: false });
+        Ok(())
+    }
+
+    /// What a staged write makes of the document, as far as the view knows.
+    pub(super) fn staged_document(&self, at: usize) -> Option<Arc<Document>> {
+        let base = alive(self.writes[at].base.clone(), self.view.time);
+        match &self.writes[at].write.change {
+            Change::Delete => None,
+            Change::Put { media_type, body, expires } => {
+                let (media_type, body) = (media_type.clone(), body.clone());
+                Some(Arc::new(self.document(media_type, body, *expires, base.as_deref())))
+            }
+            Change::Merge(operations) => operations.iter().fold(base.clone(), |current, op| {
+                let expires = current.as_ref().and_then(|d| d.expires);
+                match op.resolve(current.as_deref()) {
+                    Ok(Some(body)) => {
+                        let document =
+                            self.document(MediaType::Json, body, expires, base.as_deref());
+                        Some(Arc::new(document))
+                    }
+                    // Nothing to do, or it no longer fits; it fitted when it was staged.
+                    Ok(None) | Err(_) => current,
+                }
+            }),
+            Change::Expire | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => base,
+        }
+    }
+
+    /// A document that is not committed yet, in the place of `base`.
+    fn document(
+        &self,
+        media_type: MediaType,
+        body: Bytes,
+        expires: Option<Timestamp>,
+        base: Option<&Document>,
+    ) -> Document {
+        Document {
+            media_type,
+            body,
+            version: UNCOMMITTED,
+            created: base.map_or(self.view.time, |base| base.created),
+            updated: self.view.time,
+            expires,
+        }
+    }
+}
+
+/// Whether a unique index looks at something that `operation` can change.
+fn is_unique(collection: &Collection, operation: &Merge) -> bool {
+    let shape = collection.shape();
+    let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
+    unique.any(|index| index.definition.paths.iter().any(|path| operation.may_change(&path.path)))
+}
+
+/// At most the bytes that a write takes in a record beside its names, body and merge operations.
+const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
+
+/// At most the bytes that a write takes in a record.
+fn write_bytes(Write { collection, key, change }: &Write) -> usize {
+    let content = match change {
+        Change::Put { body, .. } => body.len(),
+        Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
+        Change::Configure(change) => change.bytes(),
+        Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
+        Change::Delete | Change::Expire | Change::Reindex => 0,
+    };
+    WRITE_OVERHEAD_BYTES + collection.as_str().len() + key.as_str().len() + content
+}
+
+fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
+    if bytes > DOCUMENT_BYTES_MAX {
+        return Err(StageError::DocumentTooLarge { bytes });
+    }
+    Ok(())
+}
+
+/// Adds `operation` to those staged on a document. A refusal leaves them as they are.
+fn add_merge(
+    operations: &mut Vec<Merge>,
+    operation: Merge,
+    bytes: &mut usize,
+) -> Result<(), StageError> {
+    if operations.last_mut().is_some_and(|last| last.absorb(&operation)) {
+        return Ok(());
+    }
+    if operations.len() >= MERGES_MAX {
+        return Err(StageError::TooManyMerges);
+    }
+    let after = *bytes + operation.bytes();
+    if after > TRANSACTION_BYTES_MAX {
+        return Err(StageError::TransactionTooLarge);
+    }
+    *bytes = after;
+    operations.push(operation);
+    Ok(())
+}
