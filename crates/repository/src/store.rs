@@ -147,8 +147,8 @@ impl Store {
         sequence.time = time;
         if durability != Durability::Volatile {
             sequence.logged = number;
+            record::set_time(&mut record, time);
         }
-        record::set_time(&mut record, time);
         self.tranlog.push(number, record, durability);
         self.views.publish(number, time);
         drop(sequence);
