@@ -194,11 +194,30 @@ impl Store {
         }
         if checks_writes {
             let changed: Vec<Contested> =
-                writes.iter().filter_map(|staged| changed_since(staged, view)).collect();
+                writes.iter().filter_map(|staged| self.changed_since(staged, view)).collect();
             lost.extend(changed.into_iter().filter(|contested| !merges(writes, contested)));
         }
         lost.extend(writes.iter().filter_map(|staged| self.configured_since(staged, view)));
         Conflict::over(lost)
+    }
+
+    /// A write that is no intent and whose document a commit after `view` has changed.
+    fn changed_since(&self, staged: &Staged, view: CommitNumber) -> Option<Contested> {
+        if !matches!(staged.write.change, Change::Put { .. } | Change::Delete) {
+            return None;
+        }
+        let Write { collection, key, .. } = &staged.write;
+        let change = match (&staged.cell, &staged.collection) {
+            (Some(cell), _) => cell.last_change(),
+            (None, Some(collection)) => collection.last_change(key)?,
+            (None, None) => self.hot.collection(collection)?.last_change(key)?,
+        };
+        (change > view).then(|| Contested {
+            collection: collection.clone(),
+            key: key.clone(),
+            competitor: change,
+            paths: Vec::new(),
+        })
     }
 
     /// Settings are read by every write.
@@ -284,21 +303,4 @@ fn merges(writes: &mut [Staged], contested: &Contested) -> bool {
     let wants = |c: &Arc<Collection>| c.shape().settings.conflict == OnConflict::Merge;
     staged.merges = is_put && staged.collection.as_ref().is_some_and(wants);
     staged.merges
-}
-
-/// A write that is no intent and whose document a commit after `view` has changed.
-fn changed_since(staged: &Staged, view: CommitNumber) -> Option<Contested> {
-    if !matches!(staged.write.change, Change::Put { .. } | Change::Delete) {
-        return None;
-    }
-    let change = match &staged.cell {
-        Some(cell) => cell.last_change(),
-        None => staged.collection.as_ref()?.last_change(&staged.write.key)?,
-    };
-    (change > view).then(|| Contested {
-        collection: staged.write.collection.clone(),
-        key: staged.write.key.clone(),
-        competitor: change,
-        paths: Vec::new(),
-    })
 }

@@ -222,11 +222,10 @@ impl Collection {
             return None;
         }
         let table = self.table.read();
-        let mut cells = table.order.range((range.from.clone(), range.to.clone()));
-        cells.find_map(|(key, cell)| {
-            let number = cell.last_change();
-            (number > view).then(|| (key.clone(), number))
-        })
+        let cells = table.order.range((range.from.clone(), range.to.clone()));
+        let changes = cells.map(|(key, cell)| (key, cell.last_change()));
+        let latest = changes.max_by_key(|(_, number)| *number)?;
+        (latest.1 > view).then(|| (latest.0.clone(), latest.1))
     }
 
     /// Frees memory: drops versions that no view sees, then documents that the engine has at
