@@ -55,11 +55,11 @@ const CONFIGURE_CLEARED: u8 = 3;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
 
-/// Encodes `writes`; the time is filled in by [`set_time`] when the commit is decided.
-pub(crate) fn encode<'a>(writes: impl ExactSizeIterator<Item = &'a Write>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(256);
+/// Encodes `count` writes; the time is filled in by [`set_time`] when the commit is decided.
+pub(crate) fn encode<'a>(count: usize, writes: impl Iterator<Item = &'a Write>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
     out.extend_from_slice(&[0; 8]);
-    out.extend_from_slice(&(writes.len() as u32).to_le_bytes());
+    out.extend_from_slice(&(count as u32).to_le_bytes());
     for write in writes {
         encode_write(write, &mut out);
     }
@@ -340,14 +340,14 @@ mod tests {
     #[test]
     fn a_record_comes_back_as_it_was() {
         let writes = samples();
-        let mut record = encode(writes.iter());
+        let mut record = encode(writes.len(), writes.iter());
         set_time(&mut record, Timestamp(1234));
         assert_eq!(decode(&record.into()), Ok((Timestamp(1234), writes)));
     }
 
     #[test]
     fn every_truncation_is_refused() {
-        let record = Bytes::from(encode(samples().iter()));
+        let record = Bytes::from(encode(samples().len(), samples().iter()));
         for length in 0..record.len() {
             assert!(decode(&record.slice(..length)).is_err(), "{length} bytes");
         }
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn no_byte_flip_panics() {
-        let record = encode(samples().iter());
+        let record = encode(samples().len(), samples().iter());
         for i in 0..record.len() {
             for bit in 0..8 {
                 let mut flipped = record.clone();

@@ -68,6 +68,9 @@ pub(crate) fn changes(
     (before, after, again): (Option<&Document>, Option<&Document>, bool),
 ) -> Result<Vec<RowChange>, IndexError> {
     let mut rows = expiry_changes(before, after);
+    if collection.is_plain() {
+        return Ok(rows);
+    }
     let shape = collection.shape();
     for index in &shape.indexes {
         let of = |document: Option<&Document>| match document {

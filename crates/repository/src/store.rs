@@ -242,7 +242,7 @@ impl Store {
             return;
         }
         let number = sequence.last.next();
-        let mut record = record::encode(std::iter::empty());
+        let mut record = record::encode(0, std::iter::empty());
         record::set_time(&mut record, sequence.time);
         (sequence.last, sequence.logged) = (number, number);
         self.tranlog.push(number, record, Durability::Written);
@@ -289,8 +289,10 @@ pub(crate) fn check_view(view: &View) -> Result<(), ReadError> {
 /// The record of what the log is to know.
 fn encode(writes: &[Staged]) -> Vec<u8> {
     let is_logged = |staged: &&Staged| staged.collection.as_ref().is_none_or(|c| !c.is_volatile);
-    let logged: Vec<&Write> = writes.iter().filter(is_logged).map(|s| &s.write).collect();
-    if logged.is_empty() { Vec::new() } else { record::encode(logged.into_iter()) }
+    match writes.iter().filter(is_logged).count() {
+        0 => Vec::new(),
+        count => record::encode(count, writes.iter().filter(is_logged).map(|s| &s.write)),
+    }
 }
 
 /// Marks the write of a contested document as one to be merged, if its collection wants that.

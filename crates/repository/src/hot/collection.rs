@@ -8,6 +8,7 @@ use crate::hot::shape::Shape;
 use crate::index;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
+use crate::settings::Settings;
 use crate::views::Views;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
@@ -36,6 +37,8 @@ pub(crate) struct Collection {
     pub conflicts: AtomicU64,
     shape: RwLock<Arc<Shape>>,
     configured: AtomicU64,
+    /// Whether the settings are the defaults: then nobody needs to look at the shape.
+    is_plain: AtomicBool,
     table: RwLock<Table>,
     /// Whether somebody has read a range: only then is `recent` kept.
     is_ranged: AtomicBool,
@@ -78,6 +81,7 @@ impl Collection {
             conflicts: AtomicU64::new(0),
             shape: RwLock::default(),
             configured: AtomicU64::new(0),
+            is_plain: AtomicBool::new(true),
             table: RwLock::default(),
             is_ranged: AtomicBool::new(false),
             recent: Mutex::default(),
@@ -89,8 +93,14 @@ impl Collection {
     pub(crate) fn durability(&self) -> Durability {
         match self.is_volatile {
             true => Durability::Volatile,
+            false if self.is_plain() => Durability::default(),
             false => self.shape.read().settings.durability,
         }
+    }
+
+    /// Whether its settings are the defaults, and so it has no indexes.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain.load(Ordering::Acquire)
     }
 
     /// The key of the document that `key` is the row of, or that it is the key of.
@@ -113,7 +123,9 @@ impl Collection {
 
     /// Only `apply` and recovery call this; with the commit that changed the settings, if one did.
     pub(crate) fn set_shape(&self, shape: Shape, configured: Option<CommitNumber>) {
+        let is_plain = shape.settings == Settings::default() && shape.indexes.is_empty();
         *self.shape.write() = Arc::new(shape);
+        self.is_plain.store(is_plain, Ordering::Release);
         if let Some(number) = configured {
             self.configured.store(number.0, Ordering::Release);
         }

@@ -128,6 +128,23 @@ impl Transaction {
         Ok(alive(document, self.view.time))
     }
 
+    /// As `peek`, for what is written next.
+    fn look(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        if let Some(at) = self.find_staged(collection, key) {
+            return Ok(self.staged_document(at));
+        }
+        let at = self.known(collection);
+        let Some(known) = &self.collections[at].1 else { return Ok(None) };
+        let found = self.store.find(&self.view, known, key)?;
+        let document = found.1.clone();
+        self.last_read = Some((collection.clone(), key.clone(), found));
+        Ok(alive(document, self.view.time))
+    }
+
     /// Reads what the view has, and notes it.
     fn read(&mut self, collection: &CollectionName, key: &Key) -> Result<Found, ReadError> {
         let at = self.known(collection);

@@ -80,7 +80,8 @@ impl Transaction {
     fn duplicate(&mut self) -> Result<Option<Duplicate>, ReadError> {
         let mut taken: FxHashMap<(u32, String), Key> = FxHashMap::default();
         for at in 0..self.writes.len() {
-            let Some(collection) = self.writes[at].collection.clone() else { continue };
+            let indexed = self.writes[at].collection.as_ref().filter(|c| !c.is_plain());
+            let Some(collection) = indexed.cloned() else { continue };
             let shape = collection.shape();
             for index in shape.indexes.iter().filter(|index| index.definition.unique) {
                 let Some(document) = self.staged_document(at) else { continue };

@@ -70,7 +70,7 @@ impl Transaction {
         let is_unique = self.collections[at].1.as_ref().is_some_and(|c| is_unique(c, &operation));
         let current = match is_unique {
             true => self.get(collection, key)?,
-            false => self.peek(collection, key)?,
+            false => self.look(collection, key)?,
         };
         let merged = match operation.resolve(current.as_deref()) {
             Ok(merged) => merged,
@@ -102,7 +102,8 @@ impl Transaction {
 
     fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
         let at = self.known(collection);
-        let after = self.collections[at].1.as_ref()?.shape().settings.expiry_ms?;
+        let collection = self.collections[at].1.as_ref().filter(|c| !c.is_plain())?;
+        let after = collection.shape().settings.expiry_ms?;
         Some(Timestamp(self.view.time.0.saturating_add(after)))
     }
 
@@ -113,11 +114,8 @@ impl Transaction {
         media_type: &MediaType,
         body: &Bytes,
     ) -> Result<(), StageError> {
-        let Some(collection) = &self.collections[collection].1 else { return Ok(()) };
-        let shape = collection.shape();
-        if shape.indexes.is_empty() {
-            return Ok(());
-        }
+        let collection = self.collections[collection].1.as_ref().filter(|c| !c.is_plain());
+        let Some(shape) = collection.map(|collection| collection.shape()) else { return Ok(()) };
         let document = self.document(media_type.clone(), body.clone(), None, None);
         for index in &shape.indexes {
             index::values(&index.definition, &document)?;
@@ -212,6 +210,9 @@ impl Transaction {
 
 /// Whether a unique index looks at something that `operation` can change.
 fn is_unique(collection: &Collection, operation: &Merge) -> bool {
+    if collection.is_plain() {
+        return false;
+    }
     let shape = collection.shape();
     let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
     unique.any(|index| index.definition.paths.iter().any(|path| operation.may_change(&path.path)))
