@@ -112,7 +112,8 @@ fn plan(
         paths,
     };
     if staged.merges {
-        match merged(staged.base.as_deref(), &staged.write.change, current.as_deref()) {
+        let versions = (staged.base.as_deref(), current.as_deref());
+        match merged(staged.collection.as_deref(), versions, &staged.write.change) {
             Ok(change) => staged.write.change = change,
             Err(paths) => return Err(misfit(paths)),
         }
@@ -243,11 +244,11 @@ fn merge(
 }
 
 /// `mine` with what the present document has changed elsewhere since `base`; or the paths that
-/// both have changed.
+/// both have changed. Values that nobody has looked at do not get into a unique index.
 fn merged(
-    base: Option<&Document>,
+    collection: Option<&Collection>,
+    (base, theirs): (Option<&Document>, Option<&Document>),
     mine: &Change,
-    theirs: Option<&Document>,
 ) -> Result<Change, Vec<String>> {
     let text = |document: Option<&Document>| {
         let document = document.filter(|d| d.media_type == MediaType::Json)?;
@@ -257,7 +258,8 @@ fn merged(
     let (Some(base), Some(theirs)) = (text(base), text(theirs)) else { return Err(Vec::new()) };
     let mine = std::str::from_utf8(body).map_err(|_| Vec::new())?;
     let body = json::three_way(&base, mine, &theirs)?;
-    if body.len() > DOCUMENT_BYTES_MAX {
+    let is_unique = collection.is_none_or(|c| rows::are_checked(c, &body, [mine, &theirs]));
+    if body.len() > DOCUMENT_BYTES_MAX || !is_unique {
         return Err(Vec::new());
     }
     Ok(Change::Put { media_type: media_type.clone(), body: body.into(), expires: *expires })

@@ -60,6 +60,18 @@ pub(crate) fn split_expiry_row(row: &str) -> Option<(Timestamp, u32, &str)> {
     Some((Timestamp(time), u32::from_str_radix(id, 16).ok()?, key))
 }
 
+/// Whether all rows of the JSON text `merged` in unique indexes are rows of one of `sides`, which
+/// were found to be unique.
+pub(crate) fn are_checked(collection: &Collection, merged: &str, sides: [&str; 2]) -> bool {
+    let shape = collection.shape();
+    let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
+    unique.all(|index| {
+        let of = |text| index::text_values(&index.definition, text).unwrap_or_default();
+        let checked = sides.map(of);
+        of(merged).iter().all(|row| checked.iter().any(|rows| rows.contains(row)))
+    })
+}
+
 /// The rows that change when `before` becomes `after`. With `again`, all rows of `after` in
 /// indexes that are being built.
 pub(crate) fn changes(

@@ -36,11 +36,18 @@ pub(crate) fn values(
     definition: &IndexDefinition,
     document: &Document,
 ) -> Result<Vec<String>, IndexError> {
+    match (&document.media_type, std::str::from_utf8(&document.body)) {
+        (MediaType::Json, Ok(text)) => text_values(definition, text),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// As [`values`], of a document with the canonical `text`.
+pub(crate) fn text_values(
+    definition: &IndexDefinition,
+    text: &str,
+) -> Result<Vec<String>, IndexError> {
     let mut rows = BTreeSet::from([String::new()]);
-    let text = match (&document.media_type, std::str::from_utf8(&document.body)) {
-        (MediaType::Json, Ok(text)) => text,
-        _ => return Ok(Vec::new()),
-    };
     for path in &definition.paths {
         // At most one path gives several values, so there are never more rows than its values.
         let mut longer = BTreeSet::new();

@@ -4,8 +4,6 @@
 //! the order of the values, so a range of values is a range of rows. Everything here is a pure
 //! function; where rows are kept and when they change is not decided here.
 
-#![allow(dead_code, unused_imports, reason = "wired by the transaction")]
-
 mod definition;
 mod encoding;
 mod extract;
@@ -19,5 +17,5 @@ pub use extract::IndexError;
 pub use range::{IndexRange, IndexRangeError};
 
 pub(crate) use encoding::{row_key, split_row};
-pub(crate) use extract::values;
+pub(crate) use extract::{text_values, values};
 pub(crate) use range::bounds;
