@@ -5,6 +5,7 @@
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
 #   make soak          the kill -9 test again and again, each time with another seed
+#   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
 
 # Where rustup puts cargo; a shell that is no login shell may not look there.
@@ -17,7 +18,10 @@ LOAD_SECONDS ?= 10
 # Runs of `make soak`; each kills the server 50 times.
 SOAK_RUNS ?= 20
 
-.PHONY: setup build demo test soak bench
+# Seconds that `make fuzz` gives each target.
+FUZZ_SECONDS ?= 60
+
+.PHONY: setup build demo test soak bench fuzz
 .NOTPARALLEL:
 
 setup:
@@ -38,6 +42,11 @@ test: setup
 soak: setup
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
+	done
+
+fuzz: setup
+	for target in record json index operations; do \
+	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 
 bench: build

@@ -19,6 +19,8 @@ mod durability;
 mod engine;
 mod errors;
 mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 mod generated;
 mod hot;
 mod index;

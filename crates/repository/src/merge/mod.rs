@@ -173,7 +173,6 @@ impl Merge {
     }
 
     /// Whether it can change what is at `path`: one of the two paths leads to the other.
-    #[allow(dead_code, reason = "wired by the transaction")]
     pub(crate) fn may_change(&self, path: &str) -> bool {
         let own = self.path();
         let (short, long) = if own.len() < path.len() { (own, path) } else { (path, own) };
