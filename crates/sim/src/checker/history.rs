@@ -63,8 +63,8 @@ pub enum Operation {
 pub enum End {
     /// Committed, under this number.
     Committed(u64),
-    /// It wrote nothing. The number is that of its view.
-    Unchanged(u64),
+    /// It wrote nothing.
+    Unchanged,
     /// Nothing of it took effect.
     Aborted,
     /// Nobody told. The number is known if somebody has read what it wrote.
@@ -80,6 +80,10 @@ pub struct Transaction {
     pub began: u64,
     /// An instant after its end was known.
     pub ended: u64,
+    /// The last commit that it says it saw. It is believed only where the data cannot tell: which
+    /// of several deletions a read of nothing saw, and where one that wrote nothing stands among
+    /// the commits.
+    pub view: u64,
     /// What it did, in order.
     pub operations: Vec<Operation>,
     /// See [`End`].

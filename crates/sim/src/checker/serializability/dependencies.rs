@@ -125,15 +125,10 @@ fn is_in_graph(transaction: &Transaction) -> bool {
     !matches!(transaction.end, End::Aborted | End::Unknown(None))
 }
 
-/// The place after the last version that is "nothing there" and that the reader, by its own number,
-/// may have seen; 0 for the nothing before the first version.
+/// The place after the last version in the reader's view that is "nothing there"; 0 for the nothing
+/// before the first version.
 fn nothing_before(installed: &[Write], reader: &Transaction) -> usize {
-    let is_before = |number: u64| match reader.end {
-        End::Committed(own) | End::Unknown(Some(own)) => number < own,
-        End::Unchanged(view) => number <= view,
-        End::Aborted | End::Unknown(None) => true,
-    };
-    let may_be = |write: &Write| write.deletes && write.number.is_some_and(is_before);
+    let may_be = |write: &Write| write.deletes && write.number.is_some_and(|n| n <= reader.view);
     installed.iter().rposition(may_be).map_or(0, |last| last + 1)
 }
 
@@ -202,7 +197,7 @@ pub(super) fn add_commits(graph: &mut Graph, history: &History) {
         }
     }
     for (node, transaction) in history.transactions.iter().enumerate() {
-        let End::Unchanged(view) = transaction.end else { continue };
+        let (End::Unchanged, view) = (transaction.end, transaction.view) else { continue };
         if let Some((_, &before)) = committed.range(..=view).next_back() {
             graph.add(before, node, Kinds::COMMITS, "");
         }

@@ -11,8 +11,7 @@
 //! otherwise closes a cycle with that read.
 //!
 //! Where several versions of a key are "nothing there", a read that found nothing is taken to have
-//! seen the one that fits the reader's own place best. So nothing is reported that has an innocent
-//! explanation.
+//! seen the last of them in the reader's view: that explains the read as well as any other.
 
 mod dependencies;
 #[cfg(test)]

@@ -12,7 +12,11 @@ use std::slice;
 /// `w x 2`, `d x 3` and `s a..c b=1`.
 fn transaction(name: &str, end: End, steps: &[&str]) -> Transaction {
     let operations = steps.iter().map(|step| operation(step)).collect();
-    Transaction { name: name.to_owned(), began: 0, ended: 100, operations, end }
+    let view = match end {
+        End::Committed(number) => number - 1,
+        _ => 0,
+    };
+    Transaction { name: name.to_owned(), began: 0, ended: 100, view, operations, end }
 }
 
 fn operation(step: &str) -> Operation {
@@ -38,7 +42,7 @@ fn committed(number: u64, steps: &[&str]) -> Transaction {
 }
 
 fn reader(view: u64, steps: &[&str]) -> Transaction {
-    transaction("R", End::Unchanged(view), steps)
+    Transaction { view, ..transaction("R", End::Unchanged, steps) }
 }
 
 fn history(transactions: &[Transaction]) -> History {

@@ -31,7 +31,7 @@ impl Versions {
             let number = match transaction.end {
                 End::Committed(number) => Some(number),
                 End::Unknown(number) => number,
-                End::Unchanged(_) | End::Aborted => None,
+                End::Unchanged | End::Aborted => None,
             };
             let mut later = BTreeSet::new();
             for operation in transaction.operations.iter().rev() {
