@@ -1,0 +1,259 @@
+//! What the threads do: transactions of a few steps on a few keys, from a seed, and how each of
+//! their tries went.
+
+use crate::record::{Attempt, Ended, Key, Record, Seen, Step};
+use repository::{
+    CollectionName, Document, MediaType, Merge, Options, Outcome, Repository, Timestamp,
+    Transaction,
+};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const THREADS: u64 = 4;
+const TRANSACTIONS_PER_THREAD: u64 = 700;
+const STEPS_MAX: u64 = 6;
+const KEYS: u64 = 5;
+
+/// Whether reads are noted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    Get,
+    Peek,
+}
+
+/// Which keys a thread writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    AnyKey,
+    /// Only the key with the thread's number.
+    OwnKey,
+}
+
+#[derive(Clone, Copy)]
+pub struct Workload {
+    pub seed: u64,
+    pub reads: Reads,
+    pub writes: Writes,
+}
+
+impl Workload {
+    pub fn new(seed: u64) -> Self {
+        Self { seed, reads: Reads::Get, writes: Writes::AnyKey }
+    }
+
+    /// Runs it on an empty repository, with checkpoints all the while.
+    pub fn run(self) -> Record {
+        let scene = Scene::new();
+        let is_over = AtomicBool::new(false);
+        let attempts = std::thread::scope(|scope| {
+            let start = |thread| {
+                let client = Client { scene: &scene, workload: self, thread };
+                scope.spawn(move || client.run())
+            };
+            let clients: Vec<_> = (0..THREADS).map(start).collect();
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    scene.repository.checkpoint().unwrap();
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            });
+            let attempts = clients.into_iter().flat_map(|c| c.join().unwrap()).collect();
+            is_over.store(true, Ordering::Relaxed);
+            attempts
+        });
+        Record { attempts, serial_lane: scene.repository.stats().serial_lane }
+    }
+}
+
+/// A repository in a temporary folder, and what the threads share beside it.
+pub struct Scene {
+    pub repository: Arc<Repository>,
+    _folder: TempDir,
+    instants: AtomicU64,
+    versions: AtomicU64,
+}
+
+impl Scene {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            folder: folder.path().to_owned(),
+            memory_bytes: 64 << 20,
+            clock: Arc::new(|| Timestamp(1_000_000)),
+        };
+        let (repository, _) = Repository::open(options).unwrap();
+        let (instants, versions) = (AtomicU64::new(0), AtomicU64::new(1));
+        Self { repository, _folder: folder, instants, versions }
+    }
+
+    /// A new instant, after all those before.
+    pub fn now(&self) -> u64 {
+        self.instants.fetch_add(1, Ordering::SeqCst)
+    }
+}
+
+pub fn notes() -> CollectionName {
+    CollectionName::new("notes").unwrap()
+}
+
+pub fn repository_key(key: Key) -> repository::Key {
+    repository::Key::new(&key.to_string()).unwrap()
+}
+
+/// The number in a document.
+pub fn number_in(document: &Document) -> i64 {
+    std::str::from_utf8(&document.body).unwrap().parse().unwrap()
+}
+
+pub fn put(transaction: &mut Transaction, key: Key, number: i64) {
+    let body = number.to_string().into_bytes().into();
+    transaction.put(&notes(), &repository_key(key), MediaType::Json, body, None).unwrap();
+}
+
+pub fn add(transaction: &mut Transaction, key: Key, delta: i64) {
+    let operation = Merge::Add { path: String::new(), delta: delta as f64 };
+    transaction.merge(&notes(), &repository_key(key), operation).unwrap();
+}
+
+struct Client<'a> {
+    scene: &'a Scene,
+    workload: Workload,
+    thread: u64,
+}
+
+impl Client<'_> {
+    fn run(&self) -> Vec<Attempt> {
+        let mut random = Random::new(self.workload.seed * THREADS + self.thread);
+        let mut attempts = Vec::new();
+        for number in 0..TRANSACTIONS_PER_THREAD {
+            let plan: Vec<Intent> =
+                (0..=random.below(STEPS_MAX)).map(|_| self.intent(&mut random)).collect();
+            let name = format!("T{}.{number}", self.thread);
+            if random.below(3) == 0 {
+                attempts.push(self.try_once(name, &plan));
+            } else {
+                attempts.extend(self.run_to_the_end(&name, &plan));
+            }
+        }
+        attempts
+    }
+
+    fn intent(&self, random: &mut Random) -> Intent {
+        let key = Key(random.below(KEYS));
+        let written = match self.workload.writes {
+            Writes::AnyKey => key,
+            Writes::OwnKey => Key(self.thread),
+        };
+        match random.below(20) {
+            0..10 => Intent::Read(key),
+            10..16 => Intent::Put(written),
+            16 => Intent::Delete(written),
+            _ => Intent::Add(written, 1 + random.below(9) as i64),
+        }
+    }
+
+    /// A plain commit, which may lose.
+    fn try_once(&self, name: String, plan: &[Intent]) -> Attempt {
+        let began = self.scene.now();
+        let mut transaction = self.scene.repository.begin().unwrap();
+        let view = transaction.view().0;
+        let steps = self.follow(plan, &mut transaction);
+        let end = match transaction.commit().unwrap() {
+            Outcome::Committed(number) => Ended::Committed(number.0),
+            Outcome::Unchanged(_) => Ended::Unchanged,
+            _ => Ended::Lost,
+        };
+        Attempt { name, began, ended: self.scene.now(), view, steps, end }
+    }
+
+    /// With as many tries as it takes, at last in the serial lane.
+    fn run_to_the_end(&self, name: &str, plan: &[Intent]) -> Vec<Attempt> {
+        let mut tries: Vec<Attempt> = Vec::new();
+        let mut began = self.scene.now();
+        let ran = self.scene.repository.run(|transaction| {
+            let view = transaction.view().0;
+            let steps = self.follow(plan, transaction);
+            // The next try begins no earlier than this.
+            let ended = self.scene.now();
+            let name = format!("{name}.{}", tries.len());
+            tries.push(Attempt { name, began, ended, view, steps, end: Ended::Lost });
+            began = ended;
+            Ok::<_, Infallible>(())
+        });
+        let ended = self.scene.now();
+        let last = tries.last_mut().unwrap();
+        last.ended = ended;
+        last.end = match ran.unwrap().committed {
+            Some(number) => Ended::Committed(number.0),
+            None => Ended::Unchanged,
+        };
+        tries
+    }
+
+    fn follow(&self, plan: &[Intent], transaction: &mut Transaction) -> Vec<Step> {
+        let steps = plan.iter().map(|intent| {
+            // Others get their turn in the midst of the transaction.
+            std::thread::yield_now();
+            self.take(*intent, transaction)
+        });
+        steps.collect()
+    }
+
+    fn take(&self, intent: Intent, transaction: &mut Transaction) -> Step {
+        let version = || self.scene.versions.fetch_add(1, Ordering::Relaxed);
+        match intent {
+            Intent::Read(key) => {
+                let at = repository_key(key);
+                let document = match self.workload.reads {
+                    Reads::Get => transaction.get(&notes(), &at).unwrap(),
+                    Reads::Peek => transaction.peek(&notes(), &at).unwrap(),
+                };
+                let seen = document.map(|d| Seen { commit: d.version.0, number: number_in(&d) });
+                Step::Read { key, seen }
+            }
+            Intent::Put(key) => {
+                let version = version();
+                put(transaction, key, version as i64);
+                Step::Put { key, version }
+            }
+            Intent::Add(key, delta) => {
+                add(transaction, key, delta);
+                Step::Add { key, version: version(), delta }
+            }
+            Intent::Delete(key) => {
+                transaction.delete(&notes(), &repository_key(key)).unwrap();
+                Step::Delete { key, version: version() }
+            }
+        }
+    }
+}
+
+/// A step before it is taken.
+#[derive(Clone, Copy)]
+enum Intent {
+    Read(Key),
+    Put(Key),
+    Add(Key, i64),
+    Delete(Key),
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 to `bound - 1`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
