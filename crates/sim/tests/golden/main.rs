@@ -59,7 +59,7 @@ fn what_differs_is_told_with_its_file_and_line() {
     assert_eq!(with("T1 commit -> ok"), "golden/x.txt:4: expected ok, got unchanged");
     assert_eq!(with("T1 drop\nfinally x=9"), "golden/x.txt:5: expected x=9, got x=10");
     assert_eq!(with("# a comment"), "golden/x.txt:4: T1 is still open");
-    assert_eq!(with("T1 get x"), "golden/x.txt:4: expected `-> ...` after a read");
+    assert_eq!(with("T1 get x"), "golden/x.txt:4: expected `-> ...` after a read or a commit");
     assert_eq!(with("T2 get x -> 10"), "golden/x.txt:4: T2 has not begun");
     assert_eq!(with("T1 frobnicate x"), "golden/x.txt:4: there is no action `frobnicate`");
     assert_eq!(failure("given x=1\n"), "golden/x.txt:1: expected `history under ...` first");

@@ -41,12 +41,19 @@ pub enum Action {
     Merge(Place, Merge),
     Commit,
     Drop,
+    /// A transaction of this one step, which commits at once.
+    Once(Box<Action>),
 }
 
 impl Action {
-    /// Whether it is there for what it gives.
-    fn is_read(&self) -> bool {
-        matches!(self, Self::Get(_) | Self::Peek(_) | Self::Commit)
+    /// What comes of it where nothing is said: a write is staged, a transaction of one step
+    /// commits. A read is there for what it gives, which must be said.
+    fn usual(&self) -> Option<&'static str> {
+        match self {
+            Self::Get(_) | Self::Peek(_) | Self::Commit => None,
+            Self::Once(_) => Some("ok"),
+            _ => Some(""),
+        }
     }
 }
 
@@ -93,11 +100,10 @@ fn step(transaction: &str, text: &str) -> Result<Statement, String> {
         None => (text, None),
     };
     let action = action(text)?;
-    if action.is_read() && expected.is_none() {
-        return Err("expected `-> ...` after a read".to_owned());
-    }
-    let (transaction, expected) = (transaction.to_owned(), expected.unwrap_or_default());
-    Ok(Statement::Step { transaction, action, expected })
+    let expected = expected
+        .or_else(|| action.usual().map(str::to_owned))
+        .ok_or("expected `-> ...` after a read or a commit")?;
+    Ok(Statement::Step { transaction: transaction.to_owned(), action, expected })
 }
 
 fn action(text: &str) -> Result<Action, String> {
@@ -107,6 +113,7 @@ fn action(text: &str) -> Result<Action, String> {
         "begin" => Action::Begin,
         "commit" => Action::Commit,
         "drop" => Action::Drop,
+        "once" => Action::Once(Box::new(self::action(rest)?)),
         "get" => Action::Get(place(at)?),
         "peek" => Action::Peek(place(at)?),
         "put" => Action::Put(place(at)?, value.to_owned()),

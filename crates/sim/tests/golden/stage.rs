@@ -133,6 +133,13 @@ impl Stage {
                 None => Ok(String::new()),
             };
         }
+        if let Action::Once(action) = action {
+            let mut transaction = self.begin()?;
+            return match self.act(&mut transaction, action)? {
+                staged if staged.is_empty() => self.commit(name, transaction),
+                refused => Ok(refused),
+            };
+        }
         let Some(mut transaction) = self.open.remove(name) else {
             return Err(format!("{name} has not begun"));
         };
@@ -148,7 +155,9 @@ impl Stage {
 
     fn act(&self, transaction: &mut Transaction, action: &Action) -> Result<String, String> {
         let result = match action {
-            Action::Begin | Action::Commit | Action::Drop => return Ok(String::new()),
+            Action::Begin | Action::Commit | Action::Drop | Action::Once(_) => {
+                return Err("this is no step of a transaction".to_owned());
+            }
             Action::Get(place) => {
                 let (collection, key) = self.names(place)?;
                 transaction.get(&collection, &key).map(text)
