@@ -1,20 +1,24 @@
 //! Plays statements on a real repository and compares what comes of them with what was expected.
 
-use crate::script::{Action, Isolation, Place, Statement};
+use crate::names::Names;
+use crate::script::{Action, Page, Place, Statement};
 use repository::{
-    CollectionName, Conflict, Document, Key, MediaType, Options, Outcome, Repository, StageError,
+    CollectionName, Conflict, Contested, Document, Duplicate, IndexEntry, IndexState, IndexValue,
+    Isolation, Key, MediaType, Options, Outcome, ReadError, Repository, Settings, StageError,
     Timestamp, Transaction, json,
 };
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub struct Stage {
     folder: TempDir,
     /// `None` only while it is being reopened.
     repository: Option<Arc<Repository>>,
-    /// How many histories have begun. Each has collections of its own, named after its number.
-    histories: usize,
+    names: Names,
+    isolation: Isolation,
     open: BTreeMap<String, Transaction>,
     /// Which transaction made which commit of this history.
     commits: BTreeMap<u64, String>,
@@ -34,39 +38,44 @@ impl Stage {
         let folder = tempfile::tempdir().unwrap();
         let repository = Some(open(&folder));
         let (open, commits, finals) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        Self { folder, repository, histories: 0, open, commits, finals }
+        let isolation = Isolation::default();
+        Self { folder, repository, names: Names::default(), isolation, open, commits, finals }
     }
 
     pub fn histories(&self) -> usize {
-        self.histories
+        self.names.history
     }
 
     /// Plays one statement. The error says what was expected and what came.
     pub fn play(&mut self, line: usize, statement: &Statement) -> Result<(), String> {
         match statement {
-            Statement::History(Isolation::Serializable) => {
+            Statement::History(isolation) => {
                 self.end()?;
-                self.histories += 1;
+                self.names.history += 1;
+                self.isolation = *isolation;
                 self.commits.clear();
                 Ok(())
             }
+            Statement::Settings(collection, settings) => self.configure(collection, settings),
             Statement::Given(pairs) => self.give(pairs),
             Statement::Step { transaction, action, expected } => {
                 let got = self.step(transaction, action)?;
-                if *expected == got {
-                    return Ok(());
-                }
                 let or_nothing = |text: &str| match text {
                     "" => "success without a word".to_owned(),
                     text => text.to_owned(),
                 };
-                Err(format!("expected {}, got {}", or_nothing(expected), or_nothing(&got)))
+                match *expected == got {
+                    true => Ok(()),
+                    false => {
+                        Err(format!("expected {}, got {}", or_nothing(expected), or_nothing(&got)))
+                    }
+                }
             }
             Statement::Finally(pairs) => {
                 for (place, expected) in pairs {
-                    let (at, shown) = (self.names(place)?, shown(&place.collection, &place.key));
-                    let expected = canonical(expected)?;
-                    let last = Final { line, shown, at, expected };
+                    let at = self.names.real(place)?;
+                    let shown = self.names.shown(&at.0, &at.1);
+                    let last = Final { line, shown, at, expected: canonical(expected)? };
                     self.check(&last)?;
                     self.finals.push(last);
                 }
@@ -96,7 +105,7 @@ impl Stage {
 
     fn check(&self, last: &Final) -> Result<(), String> {
         let (collection, key) = &last.at;
-        let got = text(self.begin()?.get(collection, key).map_err(|e| e.to_string())?);
+        let got = text(self.begin()?.get(collection, key).map_err(|e| e.to_string())?.as_deref());
         let (shown, expected) = (&last.shown, &last.expected);
         if got == *expected {
             return Ok(());
@@ -104,14 +113,37 @@ impl Stage {
         Err(format!("expected {shown}={expected}, got {shown}={got}"))
     }
 
+    fn repository(&self) -> &Repository {
+        self.repository.as_ref().unwrap()
+    }
+
     fn begin(&self) -> Result<Transaction, String> {
-        self.repository.as_ref().unwrap().begin().map_err(|error| error.to_string())
+        let mut transaction = self.repository().begin().map_err(|error| error.to_string())?;
+        transaction.set_isolation(self.isolation);
+        Ok(transaction)
+    }
+
+    /// Gives a collection its settings and waits until its indexes can be read.
+    fn configure(&mut self, collection: &str, settings: &Settings) -> Result<(), String> {
+        let name = self.names.real_collection(collection)?;
+        let number =
+            self.repository().configure(&name, settings).map_err(|error| error.to_string())?;
+        self.commits.insert(number.0, "settings".to_owned());
+        for _ in 0..1_000 {
+            let mut of_collection = self.repository().indexes();
+            of_collection.retain(|index| index.collection == name);
+            if of_collection.iter().all(|index| index.state == IndexState::Ready) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Err(format!("the indexes do not become ready: {:?}", self.repository().indexes()))
     }
 
     fn give(&mut self, pairs: &[(Place, String)]) -> Result<(), String> {
         let mut transaction = self.begin()?;
         for (place, value) in pairs {
-            let (collection, key) = self.names(place)?;
+            let (collection, key) = self.names.real(place)?;
             let staged = match value.as_str() {
                 "none" => transaction.delete(&collection, &key),
                 value => put(&mut transaction, &collection, &key, value)?,
@@ -126,9 +158,10 @@ impl Stage {
 
     /// What came of an action, as a history would write it.
     fn step(&mut self, name: &str, action: &Action) -> Result<String, String> {
-        if let Action::Begin = action {
-            let before = self.open.insert(name.to_owned(), self.begin()?);
-            return match before {
+        if let Action::Begin(isolation) = action {
+            let mut transaction = self.begin()?;
+            transaction.set_isolation(isolation.unwrap_or(self.isolation));
+            return match self.open.insert(name.to_owned(), transaction) {
                 Some(_) => Err(format!("{name} is still open")),
                 None => Ok(String::new()),
             };
@@ -154,32 +187,46 @@ impl Stage {
     }
 
     fn act(&self, transaction: &mut Transaction, action: &Action) -> Result<String, String> {
-        let result = match action {
-            Action::Begin | Action::Commit | Action::Drop | Action::Once(_) => {
-                return Err("this is no step of a transaction".to_owned());
+        match action {
+            Action::Begin(_) | Action::Commit | Action::Drop | Action::Once(_) => {
+                Err("this is no step of a transaction".to_owned())
             }
             Action::Get(place) => {
-                let (collection, key) = self.names(place)?;
-                transaction.get(&collection, &key).map(text)
+                let (collection, key) = self.names.real(place)?;
+                let read = transaction.get(&collection, &key);
+                Ok(self.told(read, |document| text(document.as_deref())))
             }
             Action::Peek(place) => {
-                let (collection, key) = self.names(place)?;
-                transaction.peek(&collection, &key).map(text)
+                let (collection, key) = self.names.real(place)?;
+                let read = transaction.peek(&collection, &key);
+                Ok(self.told(read, |document| text(document.as_deref())))
+            }
+            Action::Range(collection, range, Page { direction, limit }) => {
+                let collection = self.names.real_collection(collection)?;
+                let read = transaction.range(&collection, range, *direction, *limit);
+                let pair = |(key, document): &(Key, Arc<Document>)| {
+                    format!("{}={}", self.names.shown(&collection, key), text(Some(document)))
+                };
+                Ok(self.told(read, |found| listed(found.iter().map(pair))))
+            }
+            Action::Index(collection, index, range, Page { direction, limit }) => {
+                let collection = self.names.real_collection(collection)?;
+                let read = transaction.index_range(&collection, index, range, *direction, *limit);
+                Ok(self.told(read, |found| listed(found.iter().map(entry))))
             }
             Action::Put(place, value) => {
-                let (collection, key) = self.names(place)?;
-                return Ok(staged(put(transaction, &collection, &key, value)?));
+                let (collection, key) = self.names.real(place)?;
+                Ok(self.staged(put(transaction, &collection, &key, value)?))
             }
             Action::Delete(place) => {
-                let (collection, key) = self.names(place)?;
-                return Ok(staged(transaction.delete(&collection, &key)));
+                let (collection, key) = self.names.real(place)?;
+                Ok(self.staged(transaction.delete(&collection, &key)))
             }
             Action::Merge(place, operation) => {
-                let (collection, key) = self.names(place)?;
-                return Ok(staged(transaction.merge(&collection, &key, operation.clone())));
+                let (collection, key) = self.names.real(place)?;
+                Ok(self.staged(transaction.merge(&collection, &key, operation.clone())))
             }
-        };
-        Ok(result.unwrap_or_else(|error| format!("refused: {error}")))
+        }
     }
 
     fn commit(&mut self, name: &str, transaction: Transaction) -> Result<String, String> {
@@ -190,31 +237,48 @@ impl Stage {
             }
             Outcome::Unchanged(_) => "unchanged".to_owned(),
             Outcome::Conflict(conflict) => self.tell_conflict(&conflict),
+            Outcome::Duplicate(duplicate) => self.tell_duplicate(&duplicate),
             Outcome::HeldBack => "held back".to_owned(),
         })
     }
 
-    /// `conflict x y with T2`: the documents, and who made the latest commit that competes.
+    /// `conflict x[/a,/b] y with T2`: the documents, the places in them if there are any but the
+    /// whole, and who made the latest commit that competes.
     fn tell_conflict(&self, conflict: &Conflict) -> String {
-        let mut documents = conflict.documents.clone();
-        documents.sort();
-        let documents = documents.iter().map(|(c, key)| shown(self.written(c), key.as_str()));
+        let contested = |Contested { collection, key, paths, .. }: &Contested| {
+            let shown = self.names.shown(collection, key);
+            match paths.join(",") {
+                paths if paths.is_empty() => shown,
+                paths => format!("{shown}[{paths}]"),
+            }
+        };
         let competitor = self.commits.get(&conflict.competitor.0);
         let competitor = competitor.map_or("another history", String::as_str);
-        format!("conflict {} with {competitor}", documents.collect::<Vec<_>>().join(" "))
+        format!("conflict {} with {competitor}", listed(conflict.documents.iter().map(contested)))
     }
 
-    /// The real collection and key of a place.
-    fn names(&self, place: &Place) -> Result<(CollectionName, Key), String> {
-        let collection = format!("{}-{}", place.collection, self.histories);
-        let collection = CollectionName::new(&collection).map_err(|error| error.to_string())?;
-        Ok((collection, Key::new(&place.key).map_err(|error| error.to_string())?))
+    fn tell_duplicate(&self, duplicate: &Duplicate) -> String {
+        let Duplicate { collection, index, key, holder } = duplicate;
+        let (key, holder) =
+            (self.names.shown(collection, key), self.names.shown(collection, holder));
+        format!("duplicate {key} with {holder} in {index}")
     }
 
-    /// The name of a real collection as the history writes it.
-    fn written<'a>(&self, collection: &'a CollectionName) -> &'a str {
-        let suffix = format!("-{}", self.histories);
-        collection.as_str().strip_suffix(&suffix).unwrap_or(collection.as_str())
+    fn told<T>(&self, read: Result<T, ReadError>, tell: impl Fn(T) -> String) -> String {
+        read.map_or_else(|error| self.refused(&error), tell)
+    }
+
+    /// What became of a staged write: nothing to say if it went well.
+    fn staged(&self, result: Result<(), StageError>) -> String {
+        match result {
+            Ok(()) => String::new(),
+            Err(StageError::Merge { why, .. }) => self.refused(&why),
+            Err(error) => self.refused(&error),
+        }
+    }
+
+    fn refused(&self, why: &dyn Display) -> String {
+        format!("refused: {}", self.names.as_written(&why.to_string()))
     }
 }
 
@@ -237,16 +301,6 @@ fn put(
     Ok(transaction.put(collection, key, MediaType::Json, body.into(), None))
 }
 
-/// What became of a staged write: nothing to say if it went well.
-fn staged(result: Result<(), StageError>) -> String {
-    match result {
-        Ok(()) => String::new(),
-        // The message's own head has the real name of the collection.
-        Err(StageError::Merge { why, .. }) => format!("refused: {why}"),
-        Err(error) => format!("refused: {error}"),
-    }
-}
-
 fn canonical(value: &str) -> Result<String, String> {
     if value == "none" {
         return Ok(value.to_owned());
@@ -256,13 +310,22 @@ fn canonical(value: &str) -> Result<String, String> {
     Ok(String::from_utf8(text).unwrap())
 }
 
-fn text(document: Option<Arc<Document>>) -> String {
+fn text(document: Option<&Document>) -> String {
     document.map_or("none".to_owned(), |d| String::from_utf8_lossy(&d.body).into_owned())
 }
 
-fn shown(collection: &str, key: &str) -> String {
-    match collection {
-        "notes" => key.to_owned(),
-        other => format!("{other}:{key}"),
-    }
+/// `anna["Bonn",30]`: a key and the values by which it was found.
+fn entry(IndexEntry { values, key, .. }: &IndexEntry) -> String {
+    let value = |value: &IndexValue| match value {
+        IndexValue::Null => "null".to_owned(),
+        IndexValue::Boolean(value) => value.to_string(),
+        IndexValue::Number(value) => value.to_string(),
+        IndexValue::Text(value) => format!("\"{value}\""),
+    };
+    format!("{key}[{}]", values.iter().map(value).collect::<Vec<_>>().join(","))
+}
+
+fn listed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    if words.is_empty() { "nothing".to_owned() } else { words.join(" ") }
 }
