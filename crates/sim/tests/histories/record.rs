@@ -1,13 +1,19 @@
 //! What happened: every try of every transaction. It is replayed against a map, and translated for
 //! the checker.
 
-use sim::checker::{End, History, Operation, Transaction, Version};
+use sim::checker::{End, History, Operation, Span, Transaction, Version};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A key of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(pub u64);
+
+impl Key {
+    pub fn parse(text: &str) -> Self {
+        Self(text[1..].parse().unwrap())
+    }
+}
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -16,34 +22,42 @@ impl fmt::Display for Key {
 }
 
 /// A document that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The commit that wrote it, as the document says; 0 for an own write.
     pub commit: u64,
-    pub number: i64,
+    pub value: String,
+}
+
+/// The keys from `from` to `to`, both included, as far as `limit` of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub from: Key,
+    pub to: Key,
+    pub is_descending: bool,
+    pub limit: usize,
+}
+
+impl Part {
+    /// What was looked at by a read that found `seen`.
+    fn span(&self, seen: &[(Key, Seen)]) -> Span {
+        let (mut from, mut to) = (self.from, self.to);
+        if let Some((last, _)) = seen.last().filter(|_| seen.len() == self.limit) {
+            *(if self.is_descending { &mut from } else { &mut to }) = *last;
+        }
+        Span::closed(&from.to_string(), &to.to_string())
+    }
 }
 
 /// A step that was taken. Each write has a version that no other has.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Step {
-    Read {
-        key: Key,
-        seen: Option<Seen>,
-    },
-    /// The version is the number that was put.
-    Put {
-        key: Key,
-        version: u64,
-    },
-    Add {
-        key: Key,
-        version: u64,
-        delta: i64,
-    },
-    Delete {
-        key: Key,
-        version: u64,
-    },
+    Read { key: Key, seen: Option<Seen> },
+    Range { part: Part, seen: Vec<(Key, Seen)> },
+    Put { key: Key, version: u64, value: String },
+    Add { key: Key, version: u64, delta: i64 },
+    Append { key: Key, version: u64 },
+    Delete { key: Key, version: u64 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,11 +84,11 @@ pub struct Record {
 }
 
 /// What a commit left at a key.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Left {
     commit: u64,
     version: u64,
-    number: Option<i64>,
+    value: Option<String>,
 }
 
 /// What all commits left, per key, in their order.
@@ -86,27 +100,87 @@ impl Model {
         all[..all.partition_point(|left| left.commit <= view)].last()
     }
 
-    fn number(&self, key: Key, view: u64) -> Option<i64> {
-        self.at(key, view).and_then(|left| left.number)
+    fn seen(&self, key: Key, view: u64) -> Option<Seen> {
+        let left = self.at(key, view)?;
+        left.value.clone().map(|value| Seen { commit: left.commit, value })
     }
 
     /// The version of a key that a view sees, if anything is there.
     fn version(&self, key: Key, view: u64) -> Option<Version> {
         let left = self.at(key, view)?;
-        left.number.map(|_| Version(left.version))
+        left.value.as_ref().map(|_| Version(left.version))
+    }
+
+    /// The version of `key` that the commit of this number left.
+    fn left_by(&self, key: Key, commit: u64) -> Version {
+        let left = self.at(key, commit).filter(|left| left.commit == commit);
+        // A version that no write has: the checker reports it.
+        left.map_or(Version(u64::MAX), |left| Version(left.version))
     }
 }
 
 impl Step {
     /// For a write: its key, its version, and what it makes of what was there.
-    fn write(&self, before: impl Fn(Key) -> Option<i64>) -> Option<(Key, u64, Option<i64>)> {
-        match *self {
-            Self::Read { .. } => None,
-            Self::Put { key, version } => Some((key, version, Some(version as i64))),
+    fn write(&self, before: impl Fn(Key) -> Option<String>) -> Option<(Key, u64, Option<String>)> {
+        match self {
+            Self::Read { .. } | Self::Range { .. } => None,
+            Self::Put { key, version, value } => Some((*key, *version, Some(value.clone()))),
             Self::Add { key, version, delta } => {
-                Some((key, version, Some(before(key).unwrap_or(0) + delta)))
+                let before = before(*key).map_or(0, |text| text.parse::<i64>().unwrap());
+                Some((*key, *version, Some((before + delta).to_string())))
             }
-            Self::Delete { key, version } => Some((key, version, None)),
+            Self::Append { key, version } => {
+                let list = match before(*key).as_deref() {
+                    None | Some("[]") => format!("[{version}]"),
+                    Some(list) => format!("{},{version}]", list.strip_suffix(']').unwrap()),
+                };
+                Some((*key, *version, Some(list)))
+            }
+            Self::Delete { key, version } => Some((*key, *version, None)),
+        }
+    }
+}
+
+/// What a transaction sees: its view, and its own writes over it.
+struct Eyes<'a> {
+    model: &'a Model,
+    view: u64,
+    own: BTreeMap<Key, Option<String>>,
+}
+
+impl Eyes<'_> {
+    fn see(&self, key: Key) -> Option<Seen> {
+        match self.own.get(&key) {
+            Some(value) => value.clone().map(|value| Seen { commit: 0, value }),
+            None => self.model.seen(key, self.view),
+        }
+    }
+
+    fn range(&self, part: Part) -> Vec<(Key, Seen)> {
+        let mut keys: Vec<Key> = (part.from.0..=part.to.0).map(Key).collect();
+        if part.is_descending {
+            keys.reverse();
+        }
+        let all = keys.into_iter().filter_map(|key| Some((key, self.see(key)?)));
+        all.take(part.limit).collect()
+    }
+
+    /// Takes a step; the error says what a read should have seen.
+    fn take(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::Read { key, seen } if self.see(*key) != *seen => {
+                Err(format!("{key}: expected {:?}, got {seen:?}", self.see(*key)))
+            }
+            Step::Range { part, seen } if self.range(*part) != *seen => {
+                Err(format!("{part:?}: expected {:?}, got {seen:?}", self.range(*part)))
+            }
+            step => {
+                let before = |key| self.see(key).map(|seen| seen.value);
+                if let Some((key, _, value)) = step.write(before) {
+                    self.own.insert(key, value);
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -135,12 +209,12 @@ impl Record {
         let mut all: BTreeMap<Key, Vec<Left>> = BTreeMap::new();
         for (commit, attempt) in commits {
             for step in &attempt.steps {
-                let before = |key| all.get(&key).and_then(|left| left.last()?.number);
-                let Some((key, version, number)) = step.write(before) else { continue };
+                let before = |key| all.get(&key).and_then(|left| left.last()?.value.clone());
+                let Some((key, version, value)) = step.write(before) else { continue };
                 let left = all.entry(key).or_default();
                 // Only the last write of a transaction is ever there.
                 left.pop_if(|last| last.commit == commit);
-                left.push(Left { commit, version, number });
+                left.push(Left { commit, version, value });
             }
         }
         Model(all)
@@ -151,27 +225,11 @@ impl Record {
     pub fn replay(&self) -> Vec<String> {
         let model = self.model();
         let mut wrong = Vec::new();
-        for attempt in &self.attempts {
-            let mut own: BTreeMap<Key, Option<i64>> = BTreeMap::new();
-            for step in &attempt.steps {
-                let before = |key| {
-                    let own = own.get(&key).copied();
-                    own.unwrap_or_else(|| model.number(key, attempt.view))
-                };
-                if let Step::Read { key, seen } = *step {
-                    let commit = match own.contains_key(&key) {
-                        true => 0,
-                        false => model.at(key, attempt.view).map_or(0, |left| left.commit),
-                    };
-                    let expected = before(key).map(|number| Seen { commit, number });
-                    if seen != expected {
-                        let (name, view) = (&attempt.name, attempt.view);
-                        wrong.push(format!(
-                            "{name} at {view} read {key}: expected {expected:?}, got {seen:?}"
-                        ));
-                    }
-                } else if let Some((key, _, number)) = step.write(before) {
-                    own.insert(key, number);
+        for Attempt { name, view, steps, .. } in &self.attempts {
+            let mut eyes = Eyes { model: &model, view: *view, own: BTreeMap::new() };
+            for step in steps {
+                if let Err(why) = eyes.take(step) {
+                    wrong.push(format!("{name} at {view} read {why}"));
                 }
             }
         }
@@ -189,7 +247,10 @@ impl Record {
                 Ended::Committed(number) => End::Committed(number),
                 Ended::Unchanged => End::Unchanged,
                 Ended::Lost => {
-                    operations.retain(|o| !matches!(o, Operation::Write { .. }));
+                    // An own write ends what it read of others.
+                    let is_write = |o: &Operation| matches!(o, Operation::Write { .. });
+                    let reads = operations.iter().position(is_write);
+                    operations.truncate(reads.unwrap_or(operations.len()));
                     End::Unchanged
                 }
             };
@@ -201,51 +262,54 @@ impl Record {
     }
 }
 
-/// The version of `key` that the commit of this number left.
-fn version_of(model: &Model, key: Key, commit: u64) -> Version {
-    let left = model.at(key, commit).filter(|left| left.commit == commit);
-    // A version that no write has: the checker reports it.
-    left.map_or(Version(u64::MAX), |left| Version(left.version))
+/// An own write, as later steps of the transaction meet it.
+#[derive(Clone, Copy)]
+struct Own {
+    version: u64,
+    /// Whether own writes alone say what is there.
+    is_whole: bool,
 }
 
 fn operations(model: &Model, attempt: &Attempt) -> Vec<Operation> {
     let mut operations = Vec::new();
-    let mut own: BTreeMap<Key, (u64, Whole)> = BTreeMap::new();
+    let mut own: BTreeMap<Key, Own> = BTreeMap::new();
+    // What is seen of an own merge operation tells what was there before.
+    let mut read_before = Vec::new();
     for step in &attempt.steps {
-        match *step {
-            Step::Read { key, seen } => match own.get(&key) {
-                // What an addition gives tells what was there before.
-                Some((_, Whole::No)) => {
+        let mut saw = |key: Key, seen: &Seen| match own.get(&key) {
+            None => model.left_by(key, seen.commit),
+            Some(own) => {
+                if !own.is_whole {
                     let saw = model.version(key, attempt.view);
-                    operations.insert(0, Operation::Read { key: key.to_string(), saw });
+                    read_before.push(Operation::Read { key: key.to_string(), saw });
                 }
-                // That own writes are seen, the replay checks.
-                Some(_) => {}
-                None => {
-                    let saw = seen.map(|seen| version_of(model, key, seen.commit));
-                    operations.push(Operation::Read { key: key.to_string(), saw });
-                }
-            },
-            Step::Put { key, version } | Step::Delete { key, version } => {
-                own.insert(key, (version, Whole::Yes));
-                let deletes = matches!(step, Step::Delete { .. });
-                operations.push(write(key, version, deletes));
+                Version(own.version)
             }
-            Step::Add { key, version, .. } => {
-                let whole = own.get(&key).map_or(Whole::No, |(_, whole)| *whole);
-                own.insert(key, (version, whole));
-                operations.push(write(key, version, false));
+        };
+        match step {
+            Step::Read { key, seen } => {
+                let saw = seen.as_ref().map(|seen| saw(*key, seen));
+                operations.push(Operation::Read { key: key.to_string(), saw });
+            }
+            Step::Range { part, seen } => {
+                let saw = seen.iter().map(|(key, seen)| (key.to_string(), saw(*key, seen)));
+                let (span, saw) = (part.span(seen), saw.collect());
+                operations.push(Operation::Scan { span, saw });
+            }
+            Step::Put { key, version, .. } | Step::Delete { key, version } => {
+                own.insert(*key, Own { version: *version, is_whole: true });
+                let deletes = matches!(step, Step::Delete { .. });
+                operations.push(write(*key, *version, deletes));
+            }
+            Step::Add { key, version, .. } | Step::Append { key, version } => {
+                let is_whole = own.get(key).is_some_and(|own| own.is_whole);
+                own.insert(*key, Own { version: *version, is_whole });
+                operations.push(write(*key, *version, false));
             }
         }
     }
-    operations
-}
-
-/// Whether own writes alone say what is there.
-#[derive(Clone, Copy)]
-enum Whole {
-    Yes,
-    No,
+    read_before.extend(operations);
+    read_before
 }
 
 fn write(key: Key, version: u64, deletes: bool) -> Operation {

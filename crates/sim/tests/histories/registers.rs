@@ -38,7 +38,7 @@ fn act(scene: &Scene, random: &mut Random, key: Key) -> Action {
             Action::Get(get(&mut transaction, key))
         }
         4..6 => {
-            alone(scene, |transaction| put(transaction, key, number));
+            alone(scene, |transaction| put(transaction, key, &number.to_string()));
             Action::Put(number)
         }
         6..8 => {
@@ -54,7 +54,7 @@ fn act(scene: &Scene, random: &mut Random, key: Key) -> Action {
             let ran = scene.repository.run(|transaction| {
                 let before = get(transaction, key).unwrap_or(0);
                 std::thread::yield_now();
-                put(transaction, key, before + number);
+                put(transaction, key, &(before + number).to_string());
                 Ok::<_, Infallible>(())
             });
             assert!(ran.unwrap().committed.is_some());

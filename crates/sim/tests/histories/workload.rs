@@ -1,12 +1,13 @@
 //! What the threads do: transactions of a few steps on a few keys, from a seed, and how each of
 //! their tries went.
 
-use crate::record::{Attempt, Ended, Key, Record, Seen, Step};
+use crate::record::{Attempt, Ended, Key, Part, Record, Seen, Step};
 use repository::{
-    CollectionName, Document, MediaType, Merge, Options, Outcome, Repository, Timestamp,
-    Transaction,
+    CollectionName, Direction, Document, Isolation, KeyRange, MediaType, Merge, Options, Outcome,
+    Repository, Timestamp, Transaction,
 };
 use std::convert::Infallible;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,7 +16,9 @@ use tempfile::TempDir;
 const THREADS: u64 = 4;
 const TRANSACTIONS_PER_THREAD: u64 = 700;
 const STEPS_MAX: u64 = 6;
-const KEYS: u64 = 5;
+/// Keys that hold a number, and after them keys that hold a list.
+const NUMBERS: u64 = 5;
+const KEYS: u64 = NUMBERS + 2;
 
 /// Whether reads are noted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,18 +33,22 @@ pub enum Writes {
     AnyKey,
     /// Only the key with the thread's number.
     OwnKey,
+    /// Any key, but no merge operations.
+    NoMerges,
 }
 
 #[derive(Clone, Copy)]
 pub struct Workload {
     pub seed: u64,
+    pub isolation: Isolation,
     pub reads: Reads,
     pub writes: Writes,
 }
 
 impl Workload {
     pub fn new(seed: u64) -> Self {
-        Self { seed, reads: Reads::Get, writes: Writes::AnyKey }
+        let (isolation, reads, writes) = (Isolation::Serializable, Reads::Get, Writes::AnyKey);
+        Self { seed, isolation, reads, writes }
     }
 
     /// Runs it on an empty repository, with checkpoints all the while.
@@ -108,8 +115,8 @@ pub fn number_in(document: &Document) -> i64 {
     std::str::from_utf8(&document.body).unwrap().parse().unwrap()
 }
 
-pub fn put(transaction: &mut Transaction, key: Key, number: i64) {
-    let body = number.to_string().into_bytes().into();
+pub fn put(transaction: &mut Transaction, key: Key, value: &str) {
+    let body = value.as_bytes().to_vec().into();
     transaction.put(&notes(), &repository_key(key), MediaType::Json, body, None).unwrap();
 }
 
@@ -144,14 +151,22 @@ impl Client<'_> {
     fn intent(&self, random: &mut Random) -> Intent {
         let key = Key(random.below(KEYS));
         let written = match self.workload.writes {
-            Writes::AnyKey => key,
+            Writes::AnyKey | Writes::NoMerges => key,
             Writes::OwnKey => Key(self.thread),
         };
         match random.below(20) {
+            0..2 if self.workload.reads == Reads::Get => {
+                let to = Key(key.0 + random.below(KEYS - key.0));
+                let limit = 1 + random.below(4) as usize;
+                Intent::Range(Part { from: key, to, is_descending: random.below(2) == 0, limit })
+            }
             0..10 => Intent::Read(key),
-            10..16 => Intent::Put(written),
-            16 => Intent::Delete(written),
-            _ => Intent::Add(written, 1 + random.below(9) as i64),
+            10 => Intent::Delete(written),
+            11..14 if self.workload.writes != Writes::NoMerges => match written.0 {
+                0..NUMBERS => Intent::Add(written, 1 + random.below(9) as i64),
+                _ => Intent::Append(written),
+            },
+            _ => Intent::Put(written),
         }
     }
 
@@ -194,6 +209,7 @@ impl Client<'_> {
     }
 
     fn follow(&self, plan: &[Intent], transaction: &mut Transaction) -> Vec<Step> {
+        transaction.set_isolation(self.workload.isolation);
         let steps = plan.iter().map(|intent| {
             // Others get their turn in the midst of the transaction.
             std::thread::yield_now();
@@ -211,13 +227,24 @@ impl Client<'_> {
                     Reads::Get => transaction.get(&notes(), &at).unwrap(),
                     Reads::Peek => transaction.peek(&notes(), &at).unwrap(),
                 };
-                let seen = document.map(|d| Seen { commit: d.version.0, number: number_in(&d) });
-                Step::Read { key, seen }
+                Step::Read { key, seen: document.map(|d| seen(&d)) }
             }
+            Intent::Range(part) => range(part, transaction),
             Intent::Put(key) => {
                 let version = version();
-                put(transaction, key, version as i64);
-                Step::Put { key, version }
+                let value = match key.0 {
+                    0..NUMBERS => version.to_string(),
+                    _ => format!("[{version}]"),
+                };
+                put(transaction, key, &value);
+                Step::Put { key, version, value }
+            }
+            Intent::Append(key) => {
+                let version = version();
+                let (path, value) = (String::new(), version.to_string());
+                let operation = Merge::Append { path, value };
+                transaction.merge(&notes(), &repository_key(key), operation).unwrap();
+                Step::Append { key, version }
             }
             Intent::Add(key, delta) => {
                 add(transaction, key, delta);
@@ -231,10 +258,29 @@ impl Client<'_> {
     }
 }
 
+fn range(part: Part, transaction: &mut Transaction) -> Step {
+    let (from, to) = (repository_key(part.from), repository_key(part.to));
+    let range = KeyRange::new(Bound::Included(from), Bound::Included(to));
+    let direction = match part.is_descending {
+        true => Direction::Descending,
+        false => Direction::Ascending,
+    };
+    let found = transaction.range(&notes(), &range, direction, part.limit).unwrap();
+    let seen = found.iter().map(|(key, d)| (Key::parse(key.as_str()), seen(d))).collect();
+    Step::Range { part, seen }
+}
+
+fn seen(document: &Document) -> Seen {
+    let value = String::from_utf8(document.body.to_vec()).unwrap();
+    Seen { commit: document.version.0, value }
+}
+
 /// A step before it is taken.
 #[derive(Clone, Copy)]
 enum Intent {
     Read(Key),
+    Range(Part),
+    Append(Key),
     Put(Key),
     Add(Key, i64),
     Delete(Key),
