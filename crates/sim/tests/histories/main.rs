@@ -33,6 +33,7 @@ fn commits_are_strictly_serializable_in_the_order_of_their_numbers() {
     for seed in SEEDS {
         let record = Workload::new(seed).run();
         assert_none(seed, &record.replay());
+        assert_none(seed, &record.replay_in_order());
         assert_none(seed, &judge(&record, Order::Commits));
         println!("seed {seed}: {}", record.summary());
         serial_lane += record.serial_lane;

@@ -49,15 +49,48 @@ impl Part {
     }
 }
 
+/// The documents whose number is at least `from`, as far as `limit` of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    pub from: i64,
+    pub is_descending: bool,
+    pub limit: usize,
+}
+
 /// A step that was taken. Each write has a version that no other has.
 #[derive(Clone, Debug)]
 pub enum Step {
-    Read { key: Key, seen: Option<Seen> },
-    Range { part: Part, seen: Vec<(Key, Seen)> },
-    Put { key: Key, version: u64, value: String },
-    Add { key: Key, version: u64, delta: i64 },
-    Append { key: Key, version: u64 },
-    Delete { key: Key, version: u64 },
+    Read {
+        key: Key,
+        seen: Option<Seen>,
+    },
+    Range {
+        part: Part,
+        seen: Vec<(Key, Seen)>,
+    },
+    /// By the index of numbers.
+    Index {
+        numbers: Numbers,
+        seen: Vec<(Key, Seen)>,
+    },
+    Put {
+        key: Key,
+        version: u64,
+        value: String,
+    },
+    Add {
+        key: Key,
+        version: u64,
+        delta: i64,
+    },
+    Append {
+        key: Key,
+        version: u64,
+    },
+    Delete {
+        key: Key,
+        version: u64,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,7 +156,7 @@ impl Step {
     /// For a write: its key, its version, and what it makes of what was there.
     fn write(&self, before: impl Fn(Key) -> Option<String>) -> Option<(Key, u64, Option<String>)> {
         match self {
-            Self::Read { .. } | Self::Range { .. } => None,
+            Self::Read { .. } | Self::Range { .. } | Self::Index { .. } => None,
             Self::Put { key, version, value } => Some((*key, *version, Some(value.clone()))),
             Self::Add { key, version, delta } => {
                 let before = before(*key).map_or(0, |text| text.parse::<i64>().unwrap());
@@ -165,6 +198,26 @@ impl Eyes<'_> {
         all.take(part.limit).collect()
     }
 
+    /// Ordered by number, then by key.
+    fn index(&self, numbers: Numbers) -> Vec<(Key, Seen)> {
+        let mut all: Vec<(i64, Key, Seen)> = Vec::new();
+        for key in self.model.0.keys().chain(self.own.keys()) {
+            let Some(seen) = self.see(*key) else { continue };
+            // A list has no number.
+            if let Ok(number) = seen.value.parse()
+                && number >= numbers.from
+            {
+                all.push((number, *key, seen));
+            }
+        }
+        all.sort_by_key(|(number, key, _)| (*number, *key));
+        all.dedup_by_key(|(_, key, _)| *key);
+        if numbers.is_descending {
+            all.reverse();
+        }
+        all.into_iter().map(|(_, key, seen)| (key, seen)).take(numbers.limit).collect()
+    }
+
     /// Takes a step; the error says what a read should have seen.
     fn take(&mut self, step: &Step) -> Result<(), String> {
         match step {
@@ -173,6 +226,9 @@ impl Eyes<'_> {
             }
             Step::Range { part, seen } if self.range(*part) != *seen => {
                 Err(format!("{part:?}: expected {:?}, got {seen:?}", self.range(*part)))
+            }
+            Step::Index { numbers, seen } if self.index(*numbers) != *seen => {
+                Err(format!("{numbers:?}: expected {:?}, got {seen:?}", self.index(*numbers)))
             }
             step => {
                 let before = |key| self.see(key).map(|seen| seen.value);
@@ -223,13 +279,28 @@ impl Record {
     /// Every read that did not give what the map holds at the reader's view, own writes included.
     /// That holds for each isolation, and for tries that lost, too.
     pub fn replay(&self) -> Vec<String> {
+        self.replay_at(|attempt| Some(attempt.view))
+    }
+
+    /// The same for all that committed, right before their commits: as if each had run alone at its
+    /// place in the order. That is what makes it serializable.
+    pub fn replay_in_order(&self) -> Vec<String> {
+        self.replay_at(|attempt| match attempt.end {
+            Ended::Committed(number) => Some(number - 1),
+            Ended::Unchanged => Some(attempt.view),
+            Ended::Lost => None,
+        })
+    }
+
+    fn replay_at(&self, view: impl Fn(&Attempt) -> Option<u64>) -> Vec<String> {
         let model = self.model();
         let mut wrong = Vec::new();
-        for Attempt { name, view, steps, .. } in &self.attempts {
-            let mut eyes = Eyes { model: &model, view: *view, own: BTreeMap::new() };
-            for step in steps {
+        for attempt in &self.attempts {
+            let Some(view) = view(attempt) else { continue };
+            let mut eyes = Eyes { model: &model, view, own: BTreeMap::new() };
+            for step in &attempt.steps {
                 if let Err(why) = eyes.take(step) {
-                    wrong.push(format!("{name} at {view} read {why}"));
+                    wrong.push(format!("{} at {view} read {why}", attempt.name));
                 }
             }
         }
@@ -295,6 +366,13 @@ fn operations(model: &Model, attempt: &Attempt) -> Vec<Operation> {
                 let saw = seen.iter().map(|(key, seen)| (key.to_string(), saw(*key, seen)));
                 let (span, saw) = (part.span(seen), saw.collect());
                 operations.push(Operation::Scan { span, saw });
+            }
+            // The checker knows no numbers; that a document was seen, it can judge.
+            Step::Index { seen, .. } => {
+                for (key, seen) in seen {
+                    let saw = Some(saw(*key, seen));
+                    operations.push(Operation::Read { key: key.to_string(), saw });
+                }
             }
             Step::Put { key, version, .. } | Step::Delete { key, version } => {
                 own.insert(*key, Own { version: *version, is_whole: true });

@@ -1,10 +1,10 @@
 //! What the threads do: transactions of a few steps on a few keys, from a seed, and how each of
 //! their tries went.
 
-use crate::record::{Attempt, Ended, Key, Part, Record, Seen, Step};
+use crate::record::{Attempt, Ended, Key, Numbers, Part, Record, Seen, Step};
 use repository::{
-    CollectionName, Direction, Document, Isolation, KeyRange, MediaType, Merge, Options, Outcome,
-    Repository, Timestamp, Transaction,
+    CollectionName, Direction, Document, IndexRange, IndexState, IndexValue, Isolation, KeyRange,
+    MediaType, Merge, Options, Outcome, Repository, Settings, Timestamp, Transaction,
 };
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -19,6 +19,9 @@ const STEPS_MAX: u64 = 6;
 /// Keys that hold a number, and after them keys that hold a list.
 const NUMBERS: u64 = 5;
 const KEYS: u64 = NUMBERS + 2;
+
+/// An index of the documents that are numbers.
+const SETTINGS: &str = r#"{"indexes":[{"name":"numbers","paths":[{"path":"","kind":"number"}]}]}"#;
 
 /// Whether reads are noted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,6 +95,10 @@ impl Scene {
             clock: Arc::new(|| Timestamp(1_000_000)),
         };
         let (repository, _) = Repository::open(options).unwrap();
+        repository.configure(&notes(), &Settings::from_json(SETTINGS).unwrap()).unwrap();
+        while repository.indexes().iter().any(|index| index.state != IndexState::Ready) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let (instants, versions) = (AtomicU64::new(0), AtomicU64::new(1));
         Self { repository, _folder: folder, instants, versions }
     }
@@ -159,6 +166,13 @@ impl Client<'_> {
                 let to = Key(key.0 + random.below(KEYS - key.0));
                 let limit = 1 + random.below(4) as usize;
                 Intent::Range(Part { from: key, to, is_descending: random.below(2) == 0, limit })
+            }
+            2 if self.workload.reads == Reads::Get => {
+                // What was put is a version, so the newest are the largest.
+                let newest = self.scene.versions.load(Ordering::Relaxed) as i64;
+                let from = newest - random.below(40) as i64;
+                let (is_descending, limit) = (random.below(2) == 0, 1 + random.below(4) as usize);
+                Intent::Index(Numbers { from, is_descending, limit })
             }
             0..10 => Intent::Read(key),
             10 => Intent::Delete(written),
@@ -230,6 +244,7 @@ impl Client<'_> {
                 Step::Read { key, seen: document.map(|d| seen(&d)) }
             }
             Intent::Range(part) => range(part, transaction),
+            Intent::Index(numbers) => index(numbers, transaction),
             Intent::Put(key) => {
                 let version = version();
                 let value = match key.0 {
@@ -261,13 +276,24 @@ impl Client<'_> {
 fn range(part: Part, transaction: &mut Transaction) -> Step {
     let (from, to) = (repository_key(part.from), repository_key(part.to));
     let range = KeyRange::new(Bound::Included(from), Bound::Included(to));
-    let direction = match part.is_descending {
-        true => Direction::Descending,
-        false => Direction::Ascending,
-    };
+    let direction = direction(part.is_descending);
     let found = transaction.range(&notes(), &range, direction, part.limit).unwrap();
     let seen = found.iter().map(|(key, d)| (Key::parse(key.as_str()), seen(d))).collect();
     Step::Range { part, seen }
+}
+
+fn index(numbers: Numbers, transaction: &mut Transaction) -> Step {
+    let from = Bound::Included(IndexValue::Number(numbers.from as f64));
+    let range = IndexRange { from, ..IndexRange::all() };
+    let direction = direction(numbers.is_descending);
+    let found =
+        transaction.index_range(&notes(), "numbers", &range, direction, numbers.limit).unwrap();
+    let seen = found.iter().map(|e| (Key::parse(e.key.as_str()), seen(&e.document))).collect();
+    Step::Index { numbers, seen }
+}
+
+fn direction(is_descending: bool) -> Direction {
+    if is_descending { Direction::Descending } else { Direction::Ascending }
 }
 
 fn seen(document: &Document) -> Seen {
@@ -280,6 +306,7 @@ fn seen(document: &Document) -> Seen {
 enum Intent {
     Read(Key),
     Range(Part),
+    Index(Numbers),
     Append(Key),
     Put(Key),
     Add(Key, i64),
