@@ -12,7 +12,7 @@ use std::ops::Bound;
 pub fn record_again(record: &[u8]) -> Result<Vec<u8>, String> {
     let decoded = record::decode(&Bytes::copy_from_slice(record));
     let (time, writes) = decoded.map_err(|e| e.to_string())?;
-    let mut again = record::encode(writes.iter());
+    let mut again = record::encode(writes.len(), writes.iter());
     record::set_time(&mut again, time);
     Ok(again)
 }
