@@ -66,9 +66,11 @@ impl Repository {
     /// Every index and how far it is.
     pub fn indexes(&self) -> Vec<IndexStatus> {
         let mut all = Vec::new();
+        // Whoever begins after this sees no less.
+        let visible = self.store.views.visible();
         for collection in self.store.hot.collections() {
             let shape = collection.shape();
-            all.extend(shape.indexes.iter().map(|index| status(&collection, index)));
+            all.extend(shape.indexes.iter().map(|index| status(&collection, index, visible)));
         }
         all
     }
@@ -96,10 +98,10 @@ fn stage(
     })
 }
 
-fn status(collection: &Collection, index: &Index) -> IndexStatus {
+fn status(collection: &Collection, index: &Index, visible: CommitNumber) -> IndexStatus {
     let state = match &*index.failure.lock() {
         Some(duplicate) => IndexState::Failed(duplicate.clone()),
-        None if index.is_ready.load(Ordering::Acquire) => IndexState::Ready,
+        None if index.is_ready_at(visible) => IndexState::Ready,
         None => IndexState::Building { passed: index.passed.load(Ordering::Relaxed) },
     };
     let index = index.definition.name.clone();

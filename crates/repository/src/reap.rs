@@ -79,8 +79,7 @@ impl Reaper {
         for collection in store.hot.collections() {
             let shape = collection.shape();
             for index in &shape.indexes {
-                let is_wanted =
-                    !index.is_ready.load(Ordering::Acquire) && index.failure.lock().is_none();
+                let is_wanted = !index.is_ready() && index.failure.lock().is_none();
                 if is_wanted {
                     return self.build(store, &collection, index);
                 }

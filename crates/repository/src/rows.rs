@@ -6,7 +6,6 @@ use crate::hot::{Collection, Hot, Index};
 use crate::index::{self, IndexError};
 use crate::name::Key;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Digits of a time and of a collection's id in a row of the table of what expires.
 const TIME_DIGITS: usize = 16;
@@ -89,7 +88,7 @@ pub(crate) fn changes(
             Some(document) => index::values(&index.definition, document),
             None => Ok(Vec::new()),
         };
-        let is_ready = index.is_ready.load(Ordering::Acquire);
+        let is_ready = index.is_ready();
         let (old, new) = if again {
             (Vec::new(), if is_ready { Vec::new() } else { of(after)? })
         } else {

@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Findings listed one by one; more are only counted.
 const FINDINGS_MAX: usize = 100;
@@ -181,8 +180,7 @@ impl Checker<'_> {
     fn is_partial(&self, id: u32) -> bool {
         self.replayed.hot.collections().iter().any(|collection| {
             let shape = collection.shape();
-            let building =
-                |index: &Arc<Index>| index.rows.id == id && !index.is_ready.load(Ordering::Relaxed);
+            let building = |index: &Arc<Index>| index.rows.id == id && !index.is_ready();
             shape.indexes.iter().any(building) || shape.dropped.iter().any(|rows| rows.id == id)
         })
     }

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 use crate::transaction::Duplicate;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module. Replaced as a whole by the commit that changes the settings.
 #[derive(Debug, Default)]
@@ -29,12 +29,26 @@ pub(crate) struct Shape {
 pub(crate) struct Index {
     pub definition: IndexDefinition,
     pub rows: Arc<Collection>,
-    /// Whether it has the rows of every document.
-    pub is_ready: AtomicBool,
+    /// The commit since which it has the rows of every document; `NOT_READY` while it is built.
+    ready_since: AtomicU64,
     /// Documents that building it has passed.
     pub passed: AtomicU64,
     /// Why it cannot be built.
     pub failure: Mutex<Option<Duplicate>>,
+}
+
+const NOT_READY: u64 = u64::MAX;
+
+impl Index {
+    /// Whether it has the rows of every document now.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready_since.load(Ordering::Acquire) != NOT_READY
+    }
+
+    /// Whether a view of this commit sees the rows of every document.
+    pub(crate) fn is_ready_at(&self, view: CommitNumber) -> bool {
+        self.ready_since.load(Ordering::Acquire) <= view.0
+    }
 }
 
 impl Shape {
@@ -60,12 +74,14 @@ impl Hot {
                 Arc::new(Index {
                     definition: definition.clone(),
                     rows: self.rows(&collection, id, definition.paths.len()),
-                    is_ready: AtomicBool::new(false),
+                    ready_since: AtomicU64::new(NOT_READY),
                     passed: AtomicU64::new(0),
                     failure: Mutex::new(None),
                 })
             });
-            index.is_ready.store(!catalog.building.contains(&id), Ordering::Release);
+            if !catalog.building.contains(&id) {
+                index.ready_since.fetch_min(number.0, Ordering::Release);
+            }
             index
         };
         let indexes = catalog.settings.indexes.iter().zip(&catalog.indexes).map(index).collect();

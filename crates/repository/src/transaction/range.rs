@@ -12,7 +12,6 @@ use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A document found by an index.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,7 +202,7 @@ impl Transaction {
                 known: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
             });
         };
-        if !index.is_ready.load(Ordering::Acquire) {
+        if !index.is_ready_at(self.view.number) {
             let (collection, index) = (collection.to_string(), name.to_owned());
             return Err(ReadError::IndexNotReady { collection, index });
         }
