@@ -7,7 +7,8 @@ use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Timestamp};
 use crate::engine::Engine;
-use crate::errors::{OpenError, ReadError};
+use crate::durability::Durability;
+use crate::errors::{OpenError, Poisoned, ReadError};
 use crate::folder::Folder;
 use crate::hot::Hot;
 use crate::lane::Lane;
@@ -119,23 +120,33 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         compaction: Mutex::new(()),
         _lock: folder.lock,
     };
+    settle_numbers(&store).map_err(|poisoned| {
+        let (action, path) = ("write the tranlog in", options.folder.clone());
+        OpenError::Io { action, path, source: std::io::Error::other(poisoned) }
+    })?;
     let hot_bytes_max = (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize;
     let replayed_bytes = replayed.bytes;
     let opened = Opened { store: Arc::new(store), hot_bytes_max, replayed_bytes, segments };
     Ok((opened, recovery))
 }
 
-/// Volatile commits used up numbers that the log may not know of: they are not given again. Gives
-/// the last number that is taken.
+/// Volatile commits used up numbers that the log does not know of, and a power cut may have taken
+/// back written ones that were seen: no number is given twice. Gives the last that may be taken.
 fn skip_lost_numbers(replayed: &mut Replayed, created: bool) -> CommitNumber {
-    let has_volatile = replayed.hot.collections().iter().any(|c| c.is_volatile);
+    let mut durabilities = replayed.hot.collections().into_iter().map(|c| c.durability());
     let sequence = &mut replayed.sequence;
-    if has_volatile && !created {
+    if !created && durabilities.any(|durability| durability != Durability::Synced) {
         sequence.last = CommitNumber(sequence.last.0 + VOLATILE_COMMITS_MAX);
-        sequence.logged = sequence.last;
         replayed.views.publish(sequence.last, sequence.time);
     }
     sequence.last
+}
+
+/// Lets the log know of the numbers that were skipped before any after them is given: the next
+/// opening skips those that this one gives, and not the same ones again.
+fn settle_numbers(store: &Store) -> Result<(), Poisoned> {
+    store.mark();
+    store.tranlog.wait_synced(store.views.visible())
 }
 
 /// The state that engine and tranlog give together.
