@@ -39,7 +39,8 @@ pub type VisitKey<'a> = &'a mut dyn FnMut(&str, Arc<Document>) -> ControlFlow<()
 /// Takes a document of any collection, and says whether to go on.
 pub type VisitRow<'a> = &'a mut dyn FnMut(u32, &str, Arc<Document>) -> ControlFlow<()>;
 
-/// Documents at rest. Collections are known by their ids.
+/// Documents at rest. Collections are known by their ids. Reading a state that was released, as
+/// only a view does that was refused, gives [`ReadError::ViewTooOld`].
 pub trait AtRest: Send + Sync {
     /// What views read from that open now and see at least `commit`.
     fn state(&self, commit: CommitNumber) -> EngineState;

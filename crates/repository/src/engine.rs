@@ -9,7 +9,7 @@ use crate::at_rest::{
     AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
 };
 use crate::document::{CommitNumber, Document, Timestamp};
-use crate::errors::{OpenError, ReadError};
+use crate::errors::{OpenError, ReadError, ViewTooOld};
 use crate::range::Direction;
 use crate::record::{DecodeError, Reader, put_representation};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use lsm_tree::{
     AbstractTree, AnyIngestion, AnyTree, Cache, CompressionType, Config, DescriptorTable, Guard,
     SequenceNumberCounter, compaction,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,6 +46,9 @@ pub(crate) struct Engine {
     sequence: SequenceNumberCounter,
     /// What the last merge of everything had to leave because of open views.
     left: Mutex<Left>,
+    /// States before this sequence number are gone; the tree panics when they are read. Held while
+    /// a read finds its tables.
+    released: RwLock<u64>,
 }
 
 /// Rows of deleted documents that views still needed, and the sequence number at that time.
@@ -68,7 +71,16 @@ impl Engine {
             .map_err(|e| error(e.to_string()))?;
         // Every read must see what the files hold, so the counter starts above all of it.
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(1, |highest| highest + 1));
-        Ok(Self { tree, sequence, left: Mutex::default() })
+        Ok(Self { tree, sequence, left: Mutex::default(), released: RwLock::default() })
+    }
+
+    /// Keeps `state` from being released until the guard is dropped.
+    fn hold(&self, state: EngineState) -> Result<RwLockReadGuard<'_, u64>, ReadError> {
+        let released = self.released.read();
+        if state.sequence < *released {
+            return Err(ViewTooOld { view: state.commit }.into());
+        }
+        Ok(released)
     }
 
     /// Whether so many rows of deleted documents are there that merging everything is worth it.
@@ -106,6 +118,7 @@ impl AtRest for Engine {
         if state.commit == CommitNumber(0) {
             return Ok(None);
         }
+        let _held = self.hold(state)?;
         let row = self
             .tree
             .get(engine_key(collection, key.as_bytes()), state.sequence)
@@ -115,7 +128,10 @@ impl AtRest for Engine {
 
     fn scan(&self, state: EngineState, visit: VisitRow<'_>) -> Result<(), ReadError> {
         let first = engine_key(SYSTEM_ID + 1, b"");
-        for guard in self.tree.range(first.., state.sequence, None) {
+        let held = self.hold(state)?;
+        let rows = self.tree.range(first.., state.sequence, None);
+        drop(held);
+        for guard in rows {
             let (key, row) = guard.into_inner().map_err(read_error)?;
             let (id, name) = split_key(&key)?;
             if visit(id, name, decode_document(&row)?).is_break() {
@@ -145,7 +161,9 @@ impl AtRest for Engine {
         if is_empty(&from, &to) {
             return Ok(());
         }
+        let held = self.hold(state)?;
         let mut rows = self.tree.range((from, to), state.sequence, None);
+        drop(held);
         loop {
             let next = match direction {
                 Direction::Ascending => rows.next(),
@@ -185,6 +203,8 @@ impl AtRest for Engine {
     }
 
     fn release(&self, oldest: EngineState) -> Result<(), EngineError> {
+        let mut released = self.released.write();
+        *released = oldest.sequence.max(*released);
         let mut history = self.tree.get_version_history_lock();
         history.maintenance(&self.tree.tree_config().path, oldest.sequence).map_err(write_error)
     }
@@ -406,6 +426,8 @@ mod tests {
         assert_eq!(engine.get(engine.state(CommitNumber(2)), 2, "07").unwrap(), None);
         // It closes.
         compact(&engine, engine.state(CommitNumber(2)));
+        let gone = engine.get(view, 2, "07");
+        assert!(matches!(gone, Err(ReadError::ViewTooOld(_))), "{gone:?}");
         assert!(folder_bytes(folder.path()) < 64 << 10);
         assert_eq!(engine.tree.tombstone_count(), 0);
     }
