@@ -63,13 +63,14 @@ impl Folder {
             .map_err(io_error("get randomness for", path))?;
         let tranlog = path.join("tranlog");
         disk.create_folder(&tranlog).map_err(io_error("create the folder", &tranlog))?;
-        // The format file is last: a folder without it holds nothing yet.
+        // The format file is last, on disk too: a folder without it holds nothing yet.
         let (unfinished, format) = (path.join("format.tmp"), path.join("format"));
         let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         let text = format!("{FORMAT_LINE}\nid {hex}\n");
         let written = disk.create(&unfinished).and_then(|file| {
             file.write(text.as_bytes(), 0)?;
             file.sync()?;
+            disk.sync_folder(path)?;
             disk.rename(&unfinished, &format)?;
             // What others put beside it must not be found without it.
             disk.sync_folder(path)

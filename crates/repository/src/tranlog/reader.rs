@@ -91,7 +91,8 @@ pub(crate) fn scan(home: &Home, after: CommitNumber, visit: Visit<'_>) -> Result
     };
     let mut walk = Walk { home, after, last: None, visit, scan };
     for (i, &sequence) in sequences.iter().enumerate() {
-        match sequences.get(i + 1).and_then(|&next| first_frame(home, next)) {
+        let next = sequences.get(i + 1).map(|&next| first_frame(home, next)).transpose()?.flatten();
+        match next {
             Some(next) if next.previous <= after => walk.skip(sequence, next.previous)?,
             _ => walk.segment(sequence)?,
         }
@@ -101,18 +102,24 @@ pub(crate) fn scan(home: &Home, after: CommitNumber, visit: Visit<'_>) -> Result
     Ok(walk.scan)
 }
 
-/// The header of the first frame of a segment. `None` where that cannot be read for certain: then
-/// the segment before it is read too, and what is wrong is found there.
-fn first_frame(home: &Home, sequence: u64) -> Option<FrameHeader> {
+/// The header of the first frame of a segment. `None` where there is none that is whole: then the
+/// segment before it is read too, and what is wrong is found there.
+fn first_frame(home: &Home, sequence: u64) -> Result<Option<FrameHeader>, OpenError> {
     const START_BYTES: usize = BLOCK_BYTES + frame::HEADER_BYTES;
-    let read = |bytes: usize| home.disk.read(&home.path(sequence), 0, bytes as u64).ok();
-    let start = read(START_BYTES).filter(|start| start.len() == START_BYTES)?;
-    let header = SegmentHeader::decode(&start[..BLOCK_BYTES]).ok()?;
-    let start = read(START_BYTES + frame::payload_bytes(&start[BLOCK_BYTES..])?)?;
-    match frame::decode(&header, &Bytes::from(start).slice(BLOCK_BYTES..)) {
+    let path = home.path(sequence);
+    let read = |bytes: usize| {
+        let start = home.disk.read(&path, 0, bytes as u64);
+        start.map_err(|source| io_error("read", &path, source))
+    };
+    let start = read(START_BYTES)?;
+    let header = start.get(..BLOCK_BYTES).and_then(|block| SegmentHeader::decode(block).ok());
+    let frame = start.get(BLOCK_BYTES..START_BYTES).and_then(frame::payload_bytes);
+    let (Some(header), Some(payload)) = (header, frame) else { return Ok(None) };
+    let start = Bytes::from(read(START_BYTES + payload)?);
+    Ok(match frame::decode(&header, &start.slice(BLOCK_BYTES..)) {
         Found::Frame(frame, ..) => Some(frame),
         _ => None,
-    }
+    })
 }
 
 struct Walk<'a> {
@@ -185,6 +192,8 @@ impl Walk<'_> {
     ) -> Result<CommitNumber, String> {
         let previous = frame.previous;
         match self.last {
+            // Removed segments may leave a gap, but only of what the engine has.
+            Some(last) if last < previous && previous <= self.after => {}
             Some(last) if last != previous => {
                 return Err(format!(
                     "expected what follows commit {last}, found {previous} before"
