@@ -122,6 +122,21 @@ fn plan(
         let rows = rows::cleared(state.hot, *index, rows);
         return Ok(Plan { collection, cell, document: None, rows });
     }
+    if let Change::Expire(due) = staged.write.change {
+        let is_unread = cell.is_none() && staged.base.is_none();
+        let is_due = is_unread || current.as_ref().is_some_and(|d| d.expires == Some(due));
+        let rows = match &collection {
+            _ if !is_due => Vec::new(),
+            // It has not changed since its row was there; of other rows there are none.
+            Some(collection) if !is_unread => {
+                let key = &staged.write.key;
+                let rows = rows::changes(collection, key, (current.as_deref(), None, false));
+                rows.map_err(|_| misfit(Vec::new()))?
+            }
+            _ => vec![RowChange::expired(due)],
+        };
+        return Ok(Plan { collection, cell, document: is_due.then_some(None), rows });
+    }
     let document = match resolve(state, at, &staged.write, alive(current.clone(), at.1)) {
         Ok(document) => document.map(|document| document.map(Arc::new)),
         Err(_) => return Err(misfit(Vec::new())),
@@ -213,9 +228,7 @@ fn resolve(
             let merged = merge(operations, current.clone(), document)?;
             Ok(merged.map(Some))
         }
-        // What is invisible at this commit's time goes; what was written anew stays.
-        Change::Expire => Ok(current.is_none().then_some(None)),
-        Change::Reindex | Change::Clear { .. } => Ok(None),
+        Change::Expire(_) | Change::Reindex | Change::Clear { .. } => Ok(None),
         Change::Configure(change) => {
             let body = configure(state.hot, change, current.as_deref())?;
             Ok(Some(Some(document(MediaType::Json, body.into(), None))))

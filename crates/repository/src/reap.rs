@@ -149,12 +149,18 @@ fn reap_some(
         && let Some((row, _)) = cursor.next()?
     {
         let place = split_expiry_row(row.as_str());
-        let found = place
-            .and_then(|(_, id, key)| Some((store.hot.by_id(id)?, Key::generated(key.to_owned()))));
-        let Some((collection, key)) = found else { continue };
-        let (cell, base) = store.find(&view, &collection, &key)?;
+        let found = place.and_then(|(at, id, key)| {
+            Some((at, store.hot.by_id(id)?, Key::generated(key.to_owned())))
+        });
+        let Some((at, collection, key)) = found else { continue };
+        // Without indexes, the row says all that is needed of a document that is at rest.
+        let (cell, base) = match collection.shape().indexes.is_empty() {
+            true => (collection.find(&key), None),
+            false => store.find_once(&view, &collection, &key)?,
+        };
         durability = durability.max(collection.durability());
-        let write = Write { collection: collection.name.clone(), key, change: Change::Expire };
+        let change = Change::Expire(at);
+        let write = Write { collection: collection.name.clone(), key, change };
         let collection = Some(collection);
         writes.push(Staged { write, collection, base, cell, merges: false });
         last = Some(row);

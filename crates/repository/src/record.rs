@@ -21,8 +21,8 @@ pub(crate) enum Change {
     },
     Delete,
     Merge(Vec<Merge>),
-    /// Delete it if it has expired.
-    Expire,
+    /// Delete it if it still expires at this time.
+    Expire(Timestamp),
     /// Derive its rows in indexes that are being built.
     Reindex,
     /// Change what the catalog says of a collection.
@@ -76,7 +76,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Put { .. } => PUT,
         Change::Delete => DELETE,
         Change::Merge(_) => MERGE,
-        Change::Expire => EXPIRE,
+        Change::Expire(_) => EXPIRE,
         Change::Reindex => REINDEX,
         Change::Configure(_) => CONFIGURE,
         Change::Clear { .. } => CLEAR,
@@ -91,7 +91,8 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
             out.extend_from_slice(&(body.len() as u32).to_le_bytes());
             out.extend_from_slice(body);
         }
-        Change::Delete | Change::Expire | Change::Reindex => {}
+        Change::Delete | Change::Reindex => {}
+        Change::Expire(at) => out.extend_from_slice(&at.0.to_le_bytes()),
         Change::Configure(change) => encode_configure(change, out),
         Change::Clear { index, rows } => {
             out.extend_from_slice(&index.to_le_bytes());
@@ -206,7 +207,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
             let operations = (0..count).map(|_| merge::decode(reader)).collect::<Result<_, _>>()?;
             Change::Merge(operations)
         }
-        EXPIRE => Change::Expire,
+        EXPIRE => Change::Expire(Timestamp(reader.u64()?)),
         REINDEX => Change::Reindex,
         CONFIGURE => Change::Configure(decode_configure(reader)?),
         CLEAR => {
@@ -328,7 +329,7 @@ mod tests {
             write("ü", Change::Put { media_type: png, body: Bytes::new(), expires: None }),
             write("c", Change::Delete),
             write("d", Change::Merge(vec![add("", 1.0), add("/n", -0.5)])),
-            write("e", Change::Expire),
+            write("e", Change::Expire(Timestamp(5))),
             write("f", Change::Reindex),
             write("g", Change::Configure(Configure::Settings(Settings::default()))),
             write("h", Change::Configure(Configure::Built(7))),

@@ -6,8 +6,8 @@ use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Timestamp};
-use crate::engine::Engine;
 use crate::durability::Durability;
+use crate::engine::Engine;
 use crate::errors::{OpenError, Poisoned, ReadError};
 use crate::folder::Folder;
 use crate::hot::Hot;
@@ -25,7 +25,6 @@ use parking_lot::Mutex;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// How often, in milliseconds, opening tells how far it has come, and after how many commits it
 /// looks at the clock.
@@ -35,7 +34,6 @@ const PROGRESS_LOOK_COMMITS: u64 = 4_096;
 /// What opening gives to the repository.
 pub(crate) struct Opened {
     pub store: Arc<Store>,
-    pub hot_bytes_max: usize,
     /// Bytes of the records that were replayed.
     pub replayed_bytes: u64,
     /// Segments left from earlier openings.
@@ -115,7 +113,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         lane: Lane::default(),
         clock: Arc::clone(&options.clock),
         counters: Counters::default(),
-        is_full: AtomicBool::new(false),
+        hot_bytes_max: (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize,
         engine_work: Mutex::new(()),
         compaction: Mutex::new(()),
         _lock: folder.lock,
@@ -124,9 +122,8 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         let (action, path) = ("write the tranlog in", options.folder.clone());
         OpenError::Io { action, path, source: std::io::Error::other(poisoned) }
     })?;
-    let hot_bytes_max = (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize;
     let replayed_bytes = replayed.bytes;
-    let opened = Opened { store: Arc::new(store), hot_bytes_max, replayed_bytes, segments };
+    let opened = Opened { store: Arc::new(store), replayed_bytes, segments };
     Ok((opened, recovery))
 }
 

@@ -80,8 +80,8 @@ impl Repository {
     /// Opens, or creates, the repository in `options.folder`.
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
         let (opened, recovery) = Self::open_store(&options, Ground::real(&options))?;
-        let Opened { store, hot_bytes_max, replayed_bytes, .. } = opened;
-        let steward = Steward::start(&store, hot_bytes_max, replayed_bytes).map_err(|source| {
+        let Opened { store, replayed_bytes, .. } = opened;
+        let steward = Steward::start(&store, replayed_bytes).map_err(|source| {
             let path = options.folder.clone();
             OpenError::Io { action: "start a thread for", path, source }
         })?;

@@ -25,6 +25,11 @@ enum Of {
 }
 
 impl RowChange {
+    /// A document that expired then goes, and has no other rows.
+    pub(crate) fn expired(at: Timestamp) -> Self {
+        Self { is_added: false, of: Of::Expiry(at) }
+    }
+
     /// Where the row belongs and its key; `collection` has the document `key`.
     pub(crate) fn place(
         self,

@@ -1,10 +1,10 @@
 //! The steward: threads that keep the repository in order while it is open. One keeps memory within
-//! its bound and writes checkpoints, one removes what has expired and builds indexes, one merges
+//! its bound, one writes checkpoints, one removes what has expired and builds indexes, one merges
 //! tables. Nobody waits for them, except that commits are refused while memory is full of
 //! documents that the engine does not have.
 
-use crate::checkpoint::{self, CheckpointError};
-use crate::document::Timestamp;
+use crate::checkpoint;
+use crate::document::{CommitNumber, Timestamp};
 use crate::limits::{
     CHECKPOINT_LOG_BYTES, VIEW_AGE_MAX_MS, VIEW_AGE_MAX_UNDER_PRESSURE_MS, VOLATILE_MARK_MS,
 };
@@ -23,6 +23,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// 32 times as many. What a failed one has written stays on disk until the next opening.
 const LOOKS_AFTER_FAILURE: u32 = 40;
 
+/// Eviction that could not free enough is tried again after so many looks, or once the engine has
+/// more.
+const LOOKS_WHEN_EXHAUSTED: u32 = 20;
+
 /// The threads.
 pub(crate) struct Steward {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -31,14 +35,13 @@ pub(crate) struct Steward {
 
 impl Steward {
     /// Starts the threads. `replayed_bytes` of tranlog are not in the engine yet.
-    pub(crate) fn start(
-        store: &Arc<Store>,
-        hot_bytes_max: usize,
-        replayed_bytes: u64,
-    ) -> std::io::Result<Self> {
+    pub(crate) fn start(store: &Arc<Store>, replayed_bytes: u64) -> std::io::Result<Self> {
         let steward = Self { stop: Arc::default(), threads: Mutex::default() };
-        let mut rounds = Rounds::new(hot_bytes_max, replayed_bytes);
-        steward.run("steward", store, move |store| rounds.round(store))?;
+        let mut memory = Memory::default();
+        steward.run("memory", store, move |store| memory.round(store))?;
+        let log_bytes_at_last = -(replayed_bytes as i64);
+        let mut checkpoints = Checkpoints { log_bytes_at_last, pause: 0, failures: 0 };
+        steward.run("checkpoints", store, move |store| checkpoints.round(store))?;
         let mut reaper = Reaper::default();
         steward.run("reaper", store, move |store| reaper.round(store))?;
         let mut compacted = Default::default();
@@ -96,47 +99,37 @@ impl Drop for Steward {
     }
 }
 
-/// What the steward remembers from round to round.
-pub(crate) struct Rounds {
-    hot_bytes_max: usize,
+/// Beyond this, documents are dropped from memory.
+fn high_water(store: &Store) -> usize {
+    store.hot_bytes_max - store.hot_bytes_max / 8
+}
+
+/// So much is left then: enough room for a while.
+fn low_water(store: &Store) -> usize {
+    store.hot_bytes_max - store.hot_bytes_max / 4
+}
+
+/// When checkpoints are due.
+struct Checkpoints {
     /// Bytes of tranlog, counted since opening, at the last checkpoint; negative before the first
     /// by what was replayed.
-    log_bytes_at_checkpoint: i64,
+    log_bytes_at_last: i64,
     /// Looks to let pass before the next try.
     pause: u32,
     /// How many tries in a row have failed.
     failures: u32,
-    /// When the log was last told of volatile commits.
-    marked: Timestamp,
 }
 
-impl Rounds {
-    pub(crate) fn new(hot_bytes_max: usize, replayed_bytes: u64) -> Self {
-        Self {
-            hot_bytes_max,
-            log_bytes_at_checkpoint: -(replayed_bytes as i64),
-            pause: 0,
-            failures: 0,
-            marked: Timestamp(0),
-        }
-    }
-
-    pub(crate) fn round(&mut self, store: &Store) {
-        self.keep_within_memory(store);
-        self.mark(store);
+impl Checkpoints {
+    fn round(&mut self, store: &Store) {
         self.pause = self.pause.saturating_sub(1);
-        if self.pause == 0 && self.is_due(store) && store.tranlog.durable().is_ok() {
-            self.checkpoint(store);
-            self.keep_within_memory(store);
+        if self.pause > 0 || !self.is_due(store) || store.tranlog.durable().is_err() {
+            return;
         }
-    }
-
-    fn checkpoint(&mut self, store: &Store) {
         let begun = store.tranlog.written().1 as i64;
-        let written: Result<(), CheckpointError> = checkpoint::checkpoint(store);
-        match written {
+        match checkpoint::checkpoint(store) {
             Ok(()) => {
-                self.log_bytes_at_checkpoint = begun;
+                self.log_bytes_at_last = begun;
                 self.failures = 0;
             }
             Err(error) => {
@@ -147,36 +140,53 @@ impl Rounds {
         }
     }
 
+    /// Unwritten documents may take a quarter of memory before they are written; and they are
+    /// written whenever nothing else can make room.
+    fn is_due(&self, store: &Store) -> bool {
+        let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_last;
+        let much = CHECKPOINT_LOG_BYTES.min(store.hot_bytes_max as u64 / 4) as i64;
+        log_bytes > much || store.hot.bytes() > high_water(store)
+    }
+}
+
+/// What keeping memory within its bound remembers.
+#[derive(Default)]
+struct Memory {
+    /// The state of the engine at which nothing more could be dropped, and for how many looks it
+    /// is not tried again.
+    exhausted: (CommitNumber, u32),
+    /// When the log was last told of volatile commits.
+    marked: Timestamp,
+    is_full: bool,
+}
+
+impl Memory {
+    fn round(&mut self, store: &Store) {
+        store.hot.everything().iter().for_each(|collection| collection.settle());
+        self.mark(store);
+        let is_short = store.hot.bytes() > high_water(store);
+        refuse_old_views(store, is_short);
+        let engine = store.views.oldest_engine().commit;
+        self.exhausted.1 = self.exhausted.1.saturating_sub(1);
+        // Where all that the engine has was dropped already, passing everything again is in vain.
+        if is_short && (self.exhausted.1 == 0 || self.exhausted.0 != engine) {
+            evict(store, low_water(store));
+            let is_exhausted = store.hot.bytes() > low_water(store);
+            self.exhausted = (engine, if is_exhausted { LOOKS_WHEN_EXHAUSTED } else { 0 });
+        }
+        let is_full = store.hot.bytes() > store.hot_bytes_max;
+        if is_full && !self.is_full {
+            log::warn!("memory is full of documents not yet in the engine; refusing commits");
+        }
+        self.is_full = is_full;
+    }
+
     /// Lets the log know of volatile commits from time to time, so that no number is given twice.
     fn mark(&mut self, store: &Store) {
         let now = (store.clock)();
         if now.0.saturating_sub(self.marked.0) >= VOLATILE_MARK_MS {
             self.marked = now;
             store.mark();
-        }
-    }
-
-    /// Unwritten documents may take a quarter of memory before they are written; and they are
-    /// written whenever nothing else can make room.
-    fn is_due(&self, store: &Store) -> bool {
-        let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_checkpoint;
-        let much = CHECKPOINT_LOG_BYTES.min(self.hot_bytes_max as u64 / 4) as i64;
-        log_bytes > much || store.hot.bytes() > self.aim()
-    }
-
-    /// What eviction brings memory down to.
-    fn aim(&self) -> usize {
-        self.hot_bytes_max - self.hot_bytes_max / 8
-    }
-
-    fn keep_within_memory(&self, store: &Store) {
-        let aim = self.aim();
-        let is_short = store.hot.bytes() > aim;
-        refuse_old_views(store, is_short);
-        evict(store, aim);
-        let is_full = store.hot.bytes() > self.hot_bytes_max;
-        if is_full != store.is_full.swap(is_full, Ordering::Relaxed) && is_full {
-            log::warn!("memory is full of documents not yet in the engine; refusing commits");
         }
     }
 }
@@ -192,16 +202,17 @@ pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
     }
 }
 
-/// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
+/// Brings memory down to `aim` bytes, as far as the engine has what is dropped: what was not read
+/// lately, and if that is not enough, the rest.
 pub(crate) fn evict(store: &Store, aim: usize) {
-    if store.hot.bytes() <= aim {
-        return;
-    }
     let engine = store.views.oldest_engine().commit;
-    for all in [false, true] {
+    // What was read since is passed once more before it goes.
+    for _ in 0..2 {
         for collection in store.hot.everything() {
             let excess = store.hot.bytes().saturating_sub(aim);
-            collection.evict(engine, &store.views, excess, all);
+            if excess > 0 {
+                collection.evict(engine, &store.views, excess);
+            }
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::views::{View, Views};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The time source: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -98,8 +98,8 @@ pub(crate) struct Store {
     pub lane: Lane,
     pub clock: Clock,
     pub counters: Counters,
-    /// Memory is full of what the engine does not have yet.
-    pub is_full: AtomicBool,
+    /// Beyond this, memory is full of what the engine does not have yet.
+    pub hot_bytes_max: usize,
     /// Held by whoever writes a checkpoint: a later one that finished first would let go of what
     /// the earlier one has not written.
     pub engine_work: Mutex<()>,
@@ -162,7 +162,7 @@ impl Store {
             return Err(CommitError::Closed);
         }
         self.tranlog.check()?;
-        if self.is_full.load(Ordering::Relaxed) {
+        if self.hot.bytes() > self.hot_bytes_max {
             return Err(CommitError::Overloaded("memory is full of unwritten documents"));
         }
         if sequence.last.0 - sequence.logged.0 > VOLATILE_COMMITS_MAX / 2 {
@@ -252,6 +252,21 @@ impl Store {
     /// Makes new views read the engine's newest tables, which hold `commit` and all before.
     pub(crate) fn refresh_engine(&self, commit: CommitNumber) {
         self.views.refresh_engine(commit, |commit| self.engine.state(commit));
+    }
+
+    /// As `find`, without keeping in memory what was not there: for work that passes everything.
+    pub(crate) fn find_once(
+        &self,
+        view: &View,
+        collection: &Arc<Collection>,
+        key: &Key,
+    ) -> Result<Found, ReadError> {
+        if collection.is_volatile || collection.find(key).is_some() {
+            return self.find(view, collection, key);
+        }
+        let document = self.engine.get(view.engine, collection.id, key.as_str())?;
+        check_view(view)?;
+        Ok((None, document))
     }
 
     /// What `view` finds, in memory or in the engine.

@@ -5,23 +5,19 @@ use crate::durability::Durability;
 use crate::hot::cell::{Cell, Version};
 use crate::hot::recent::Recent;
 use crate::hot::shape::Shape;
+use crate::hot::table::Table;
 use crate::index;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::settings::Settings;
 use crate::views::Views;
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Documents looked at under one lock by scans, so that nobody waits long for it.
 const SCAN_CHUNK: usize = 256;
-
-/// Who holds a cell that nobody uses: the two parts of the table.
-const TABLE_HOLDERS: usize = 2;
 
 /// See the module.
 #[derive(Debug)]
@@ -39,31 +35,14 @@ pub(crate) struct Collection {
     configured: AtomicU64,
     /// Whether the settings are the defaults: then nobody needs to look at the shape.
     is_plain: AtomicBool,
-    table: RwLock<Table>,
+    table: Table,
+    /// Where eviction goes on.
+    hand: Mutex<Option<Key>>,
     /// Whether somebody has read a range: only then is `recent` kept.
     is_ranged: AtomicBool,
     recent: Mutex<Recent>,
     /// Bytes held by all collections together.
     bytes: Arc<AtomicUsize>,
-}
-
-/// The same cells twice: by hash for single documents, by order for ranges.
-#[derive(Debug, Default)]
-struct Table {
-    cells: FxHashMap<Key, Arc<Cell>>,
-    order: BTreeMap<Key, Arc<Cell>>,
-}
-
-impl Table {
-    fn insert(&mut self, cell: &Arc<Cell>) {
-        self.cells.insert(cell.key.clone(), Arc::clone(cell));
-        self.order.insert(cell.key.clone(), Arc::clone(cell));
-    }
-
-    fn remove(&mut self, key: &Key) {
-        self.cells.remove(key);
-        self.order.remove(key);
-    }
 }
 
 impl Collection {
@@ -82,7 +61,8 @@ impl Collection {
             shape: RwLock::default(),
             configured: AtomicU64::new(0),
             is_plain: AtomicBool::new(true),
-            table: RwLock::default(),
+            table: Table::default(),
+            hand: Mutex::default(),
             is_ranged: AtomicBool::new(false),
             recent: Mutex::default(),
             bytes: Arc::clone(bytes),
@@ -133,12 +113,12 @@ impl Collection {
 
     /// The place of `key`, if it is here.
     pub(crate) fn find(&self, key: &Key) -> Option<Arc<Cell>> {
-        self.table.read().cells.get(key).cloned()
+        self.table.find(key)
     }
 
     /// The commit that wrote the newest version, if it is here.
     pub(crate) fn last_change(&self, key: &Key) -> Option<CommitNumber> {
-        self.table.read().cells.get(key).map(|cell| cell.last_change())
+        self.table.find(key).map(|cell| cell.last_change())
     }
 
     /// Puts a new newest version; gives its cell, and the number of the version before, if it is
@@ -156,16 +136,15 @@ impl Collection {
         if let Some(cell) = cell.or_else(|| self.find(key)) {
             return self.replace(cell, version, views);
         }
-        let mut table = self.table.write();
-        // Somebody may have remembered the engine's version since it was looked for.
-        if let Some(remembered) = table.cells.get(key).cloned() {
-            drop(table);
-            return self.replace(remembered, version, views);
+        let new = version.clone();
+        match self.table.insert(key, || Cell::new(key.clone(), self.id, new, true)) {
+            Ok(cell) => {
+                self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
+                (cell, None)
+            }
+            // Somebody has remembered the engine's version since it was looked for.
+            Err(remembered) => self.replace(remembered, version, views),
         }
-        let cell = Arc::new(Cell::new(key.clone(), self.id, version, true));
-        self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
-        table.insert(&cell);
-        (cell, None)
     }
 
     fn replace(
@@ -183,14 +162,13 @@ impl Collection {
     /// Remembers what a view read from the engine, unless a commit has put something newer.
     pub(crate) fn remember(&self, key: &Key, document: &Arc<Document>) -> Arc<Cell> {
         let version = Version { number: document.version, document: Some(Arc::clone(document)) };
-        let cell = Arc::new(Cell::new(key.clone(), self.id, version, false));
-        let mut table = self.table.write();
-        if let Some(known) = table.cells.get(key) {
-            return Arc::clone(known);
+        match self.table.insert(key, || Cell::new(key.clone(), self.id, version, false)) {
+            Ok(cell) => {
+                self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
+                cell
+            }
+            Err(known) => known,
         }
-        self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
-        table.insert(&cell);
-        cell
     }
 
     /// Says that ranges are read from now on. Called before the view's range is read.
@@ -210,8 +188,8 @@ impl Collection {
         if range.is_empty() {
             return Vec::new();
         }
-        let table = self.table.read();
-        let cells = table.order.range((range.from.clone(), range.to.clone()));
+        let order = self.table.order();
+        let cells = order.range((range.from.clone(), range.to.clone()));
         match direction {
             Direction::Ascending => cells.take(limit).map(|(_, c)| Arc::clone(c)).collect(),
             Direction::Descending => cells.rev().take(limit).map(|(_, c)| Arc::clone(c)).collect(),
@@ -233,54 +211,71 @@ impl Collection {
         if range.is_empty() {
             return None;
         }
-        let table = self.table.read();
-        let cells = table.order.range((range.from.clone(), range.to.clone()));
+        let order = self.table.order();
+        let cells = order.range((range.from.clone(), range.to.clone()));
         let changes = cells.map(|(key, cell)| (key, cell.last_change()));
         let latest = changes.max_by_key(|(_, number)| *number)?;
         (latest.1 > view).then(|| (latest.0.clone(), latest.1))
     }
 
-    /// Frees memory: drops versions that no view sees, then documents that the engine has at
-    /// `engine` and that were not read since the last call; with `all`, read or not. Stops once
-    /// `enough` bytes are free; gives the bytes freed.
-    pub(crate) fn evict(
-        &self,
-        engine: CommitNumber,
-        views: &Views,
-        enough: usize,
-        all: bool,
-    ) -> usize {
+    /// Lets new documents join the order, so that the first to read a range need not.
+    pub(crate) fn settle(&self) {
+        self.table.settle();
+    }
+
+    /// Frees memory: drops versions that no view sees, and documents that the engine has at
+    /// `engine` and that were not read since they were passed last (second chance; Corbató 1968).
+    /// Stops once `enough` bytes are free, or when every document was passed; gives the bytes freed.
+    pub(crate) fn evict(&self, engine: CommitNumber, views: &Views, enough: usize) -> usize {
+        let mut hand = self.hand.lock();
         let mut freed = 0;
-        let mut from = Bound::Unbounded;
+        let start = hand.clone();
+        let mut is_second_lap = false;
         while freed < enough {
-            let range = KeyRange::new(from.clone(), Bound::Unbounded);
-            let mut table = self.table.write();
-            let chunk: Vec<Key> = table
-                .order
-                .range((range.from.clone(), range.to.clone()))
-                .take(SCAN_CHUNK)
-                .map(|(key, _)| key.clone())
-                .collect();
-            let Some(last) = chunk.last() else { break };
-            from = Bound::Excluded(last.clone());
-            for key in &chunk {
-                let Some(cell) = table.cells.get(key) else { continue };
+            let from = hand.clone().map_or(Bound::Unbounded, Bound::Excluded);
+            let chunk = self.cells(
+                &KeyRange::new(from, Bound::Unbounded),
+                Direction::Ascending,
+                SCAN_CHUNK,
+            );
+            *hand = chunk.last().map(|cell| cell.key.clone());
+            let mut unwanted = Vec::new();
+            for cell in chunk {
                 let look = cell.prune(engine, views);
                 freed += look.freed;
-                let is_unwanted = look.deleted || (!self.is_volatile && (all || !look.used));
-                if look.in_engine && is_unwanted && Arc::strong_count(cell) == TABLE_HOLDERS {
-                    freed += look.held;
-                    table.remove(key);
+                if look.in_engine && (look.deleted || !(self.is_volatile || look.used)) {
+                    unwanted.push(cell);
                 }
+            }
+            freed += self.remove(&unwanted, engine, views);
+            let was_second_lap = is_second_lap;
+            is_second_lap |= hand.is_none();
+            let is_round = is_second_lap && *hand >= start;
+            if is_round || (was_second_lap && hand.is_none()) {
+                break;
             }
         }
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
         freed
     }
 
+    /// Drops those of `cells` that are still unwanted; gives the bytes freed.
+    fn remove(&self, cells: &[Arc<Cell>], engine: CommitNumber, views: &Views) -> usize {
+        let mut freed = 0;
+        if !cells.is_empty() {
+            self.table.remove(cells, |cell| {
+                let look = cell.prune(engine, views);
+                let is_unwanted = look.in_engine && (look.deleted || !self.is_volatile);
+                freed += look.freed + if is_unwanted { look.held } else { 0 };
+                is_unwanted
+            });
+        }
+        freed
+    }
+
     /// Every newest version that is here, in key order; `None`: it is deleted.
     pub(crate) fn each(&self, mut visit: impl FnMut(&Key, Option<&Document>)) {
-        for (key, cell) in &self.table.read().order {
+        for (key, cell) in &*self.table.order() {
             visit(key, cell.newest().document.as_deref());
         }
     }
@@ -290,15 +285,7 @@ impl Collection {
         let look = cell.prune(engine, views);
         let mut freed = look.freed;
         if look.deleted && look.in_engine {
-            let mut table = self.table.write();
-            // Looked at again now that nobody else can find it.
-            let look = cell.prune(engine, views);
-            freed += look.freed;
-            let is_free = Arc::strong_count(&cell) == TABLE_HOLDERS + 1;
-            if is_free && look.deleted && look.in_engine {
-                freed += look.held;
-                table.remove(&cell.key);
-            }
+            freed += self.remove(&[cell], engine, views);
         }
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
     }

@@ -9,6 +9,7 @@ mod cell;
 mod collection;
 mod recent;
 mod shape;
+mod table;
 
 pub(crate) use cell::{Cell, Held, Version};
 pub(crate) use collection::Collection;

@@ -63,13 +63,16 @@ fn eviction_takes_only_what_the_engine_has() {
         views.publish(CommitNumber(number), Timestamp(0));
     }
     let full = hot.bytes();
-    let freed = notes.evict(CommitNumber(400), &views, usize::MAX, true);
+    assert_eq!(notes.evict(CommitNumber(400), &views, usize::MAX), 0, "they were used lately");
+    let freed = notes.evict(CommitNumber(400), &views, usize::MAX);
     assert_eq!(hot.bytes(), full - freed);
     for number in [1, 400, 401, 1000] {
         let key = Key::new(&format!("k{number:04}")).unwrap();
         let expected = (number > 400).then_some(number);
         assert_eq!(seen(&notes, &key, 1000), expected);
     }
-    notes.evict(CommitNumber(1000), &views, usize::MAX, true);
+    for _ in 0..2 {
+        notes.evict(CommitNumber(1000), &views, usize::MAX);
+    }
     assert_eq!(hot.bytes(), 0, "every byte that was counted in is counted out");
 }

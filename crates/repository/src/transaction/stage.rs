@@ -185,7 +185,9 @@ impl Transaction {
                     Ok(None) | Err(_) => current,
                 }
             }),
-            Change::Expire | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => base,
+            Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => {
+                base
+            }
         }
     }
 
@@ -228,7 +230,7 @@ fn write_bytes(Write { collection, key, change }: &Write) -> usize {
         Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
         Change::Configure(change) => change.bytes(),
         Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
-        Change::Delete | Change::Expire | Change::Reindex => 0,
+        Change::Delete | Change::Expire(_) | Change::Reindex => 0,
     };
     WRITE_OVERHEAD_BYTES + collection.as_str().len() + key.as_str().len() + content
 }

@@ -1,0 +1,100 @@
+//! The cells of one collection: by hash for single documents, in order for ranges.
+//!
+//! Each cell is held exactly twice here. New ones wait in a list before they join the order, so
+//! that a commit does not search a large ordered map; whoever reads the order lets them join first.
+
+use crate::hot::cell::Cell;
+use crate::name::Key;
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// Parts of the hash map: one that grows moves only its own cells while others are found.
+const SHARDS: usize = 64;
+
+/// Who holds a cell that nobody uses.
+pub(super) const HOLDERS: usize = 2;
+
+type Shard = RwLock<FxHashMap<Key, Arc<Cell>>>;
+
+pub(super) type Order = BTreeMap<Key, Arc<Cell>>;
+
+#[derive(Debug)]
+pub(super) struct Table {
+    shards: Box<[Shard]>,
+    order: RwLock<Order>,
+    /// Cells that are not in the order yet.
+    fresh: Mutex<Vec<Arc<Cell>>>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
+        Self { shards, order: RwLock::default(), fresh: Mutex::default() }
+    }
+}
+
+impl Table {
+    fn shard(&self, key: &Key) -> &Shard {
+        // Bits that the map inside uses neither to find a place nor to compare.
+        &self.shards[(FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS]
+    }
+
+    pub(super) fn find(&self, key: &Key) -> Option<Arc<Cell>> {
+        self.shard(key).read().get(key).cloned()
+    }
+
+    /// Puts what `make` gives, unless there is a cell already: then gives that as `Err`.
+    pub(super) fn insert(
+        &self,
+        key: &Key,
+        make: impl FnOnce() -> Cell,
+    ) -> Result<Arc<Cell>, Arc<Cell>> {
+        let mut shard = self.shard(key).write();
+        if let Some(known) = shard.get(key) {
+            return Err(Arc::clone(known));
+        }
+        let cell = Arc::new(make());
+        shard.insert(key.clone(), Arc::clone(&cell));
+        self.fresh.lock().push(Arc::clone(&cell));
+        Ok(cell)
+    }
+
+    /// The cells in order.
+    pub(super) fn order(&self) -> RwLockReadGuard<'_, Order> {
+        let is_settled = self.fresh.lock().is_empty();
+        if !is_settled {
+            drop(self.settled());
+        }
+        // If somebody else lets the fresh ones join right now, this waits until they have.
+        self.order.read()
+    }
+
+    /// The order, with every cell in it that was inserted before.
+    fn settled(&self) -> RwLockWriteGuard<'_, Order> {
+        let mut order = self.order.write();
+        let fresh = std::mem::take(&mut *self.fresh.lock());
+        order.extend(fresh.into_iter().map(|cell| (cell.key.clone(), cell)));
+        order
+    }
+
+    /// Lets new cells join the order.
+    pub(super) fn settle(&self) {
+        drop(self.order());
+    }
+
+    /// Drops those of `cells` that the caller and the table alone hold and that `is_unwanted`.
+    pub(super) fn remove(&self, cells: &[Arc<Cell>], mut is_unwanted: impl FnMut(&Cell) -> bool) {
+        let mut order = self.settled();
+        for cell in cells {
+            let mut shard = self.shard(&cell.key).write();
+            // Nobody can find it now; and nobody else has it.
+            if Arc::strong_count(cell) == HOLDERS + 1 && is_unwanted(cell) {
+                shard.remove(&cell.key);
+                order.remove(&cell.key);
+            }
+        }
+    }
+}
