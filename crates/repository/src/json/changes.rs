@@ -63,19 +63,21 @@ impl<'a> Changes<'a> {
     }
 
     fn compare_members(&mut self, before: &'a str, after: &'a str) {
-        let (old, new) = (self.before.members(before), self.after.members(after));
-        for (name, old) in &old {
+        let (mut old, mut new) = (self.before.members(before), self.after.members(after));
+        for (name, old) in old.listed() {
             let length = self.trail.enter_member(name);
-            match new.get(name) {
+            match new.find(name) {
                 Some(new) => self.compare(old, new),
                 None => self.note(),
             }
             self.trail.leave(length);
         }
-        for name in new.keys().filter(|name| !old.contains_key(*name)) {
-            let length = self.trail.enter_member(name);
-            self.note();
-            self.trail.leave(length);
+        for (name, _) in new.listed() {
+            if old.find(name).is_none() {
+                let length = self.trail.enter_member(name);
+                self.note();
+                self.trail.leave(length);
+            }
         }
     }
 
@@ -102,7 +104,7 @@ mod tests {
             (r#"{"a":{"x":1,"y":[1,2]}}"#, r#"{"a":{"x":2,"y":[1,3]}}"#, vec!["/a/x", "/a/y/1"]),
             (r#"{"a":[1,2]}"#, r#"{"a":[1,2,3]}"#, vec!["/a"]),
             (r#"{"a":{"x":1,"y":2}}"#, r#"{"a":{"y":2,"x":1}}"#, vec!["/a"]),
-            (r#"{"a/~\"":1,"":[]}"#, r#"{"a/~\"":2,"":{}}"#, vec!["/", "/a~1~0\""]),
+            (r#"{"a/~\"":1,"":[]}"#, r#"{"a/~\"":2,"":{}}"#, vec!["/a~1~0\"", "/"]),
         ] {
             assert_eq!(changed_paths(before, after, 10), expected, "{before} {after}");
         }

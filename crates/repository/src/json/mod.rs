@@ -8,6 +8,7 @@
 
 mod canonical;
 mod changes;
+mod members;
 mod number;
 mod outline;
 mod pointer;

@@ -1,8 +1,8 @@
 //! A text with the ends of its arrays and objects, for walks that go down into them: finding the
 //! end of a value anew at each level would read a deep text once per level.
 
+use super::members::Members;
 use super::scan::{Child, children_between, scalar_length, skip_string};
-use std::collections::BTreeMap;
 
 /// A canonical text and where its arrays and objects end.
 pub(super) struct Outline<'a> {
@@ -44,9 +44,10 @@ impl<'a> Outline<'a> {
         children_between(self.text, start..start + value.len(), |at| self.end(at))
     }
 
-    /// The members of an object in this text by their names as they stand in it.
-    pub(super) fn members(&self, object: &'a str) -> BTreeMap<&'a str, &'a str> {
-        self.children(object).filter_map(|child| Some((child.name?, child.value))).collect()
+    /// The members of an object in this text.
+    pub(super) fn members(&self, object: &'a str) -> Members<'a> {
+        let member = |child: Child<'a>| Some((child.name?, child.value));
+        Members::new(self.children(object).filter_map(member).collect())
     }
 
     /// The offset after the value that starts at `at`.

@@ -80,13 +80,17 @@ impl<'a> ThreeWay<'a> {
     /// The members that mine or theirs have, in canonical order.
     fn members(&self, [base, mine, theirs]: [&'a str; 3]) -> Vec<(&'a str, Versions<'a>)> {
         let [of_base, of_mine, of_theirs] = &self.outlines;
-        let members = [of_base.members(base), of_mine.members(mine), of_theirs.members(theirs)];
-        let names_of_theirs = of_theirs.children(theirs).filter_map(|child| child.name);
-        let names_of_mine = of_mine.children(mine).filter_map(|child| child.name);
-        let new = names_of_mine.filter(|name| !members[2].contains_key(name));
-        let versions = |name| members.each_ref().map(|members| members.get(name).copied());
-        let mut merged: Vec<_> =
-            names_of_theirs.chain(new).map(|name| (name, versions(name))).collect();
+        let (mut in_base, mut in_mine) = (of_base.members(base), of_mine.members(mine));
+        let mut in_theirs = of_theirs.members(theirs);
+        let mut merged = Vec::with_capacity(in_theirs.listed().len());
+        for (name, value) in in_theirs.listed() {
+            merged.push((*name, [in_base.find(name), in_mine.find(name), Some(*value)]));
+        }
+        for (name, value) in in_mine.listed() {
+            if in_theirs.find(name).is_none() {
+                merged.push((*name, [in_base.find(name), Some(*value), None]));
+            }
+        }
         let index = |name: &str| array_index(&name.as_bytes()[1..name.len() - 1]);
         merged.sort_by_key(|(name, _)| index(name).map_or(u64::MAX, u64::from));
         merged
