@@ -20,9 +20,9 @@ pub const SEEDS: &[&[u8]] = &[
     b"\x1a\x10\x05\x00\x1a\x11\x0a\x00\x20\x00\x01\x01\x10\x0c\x01\x0d\x10\
       \x02\x10\x06\x00\x08\x0e\x10\x09\x00\x14",
     // A checkpoint between two writes; then the repository is dropped and opened again.
-    b"\x02\x00\x11\x05\x02\x18\x11\x00\x08\xff\x02\x08\x35\x04\x08\x01\x00\x0c\xee",
+    b"\x02\x00\x11\x05\x02\x18\x11\x00\x08\xff\x02\x08\x35\x04\x08\x01\x00\x7c\xee",
     // The same with a merge operation on what only the engine has, and closed.
-    b"\x02\x00\x11\x05\x08\xff\x04\x00\x00\x03\x08\x01\x00\x14\xed",
+    b"\x02\x00\x11\x05\x08\xff\x04\x00\x00\x03\x08\x01\x00\x64\xed",
 ];
 
 /// The collections: their names and settings.
@@ -56,7 +56,7 @@ const STEPS_MAX: usize = 100;
 const INPUTS_PER_WAIT: u64 = 64;
 
 /// Of the inputs that ask for what takes long, one in so many gets it, by the sum of its bytes.
-const SLOW_SHARE: usize = 16;
+const SLOW_SHARE: usize = 128;
 
 /// Asks for a checkpoint where a step is expected.
 const CHECKPOINT: u8 = 0xff;
