@@ -241,7 +241,7 @@ impl Staged {
 
 impl Read {
     /// What of `documents` the read sees.
-    fn sees(&self, documents: &Documents) -> Vec<(String, String)> {
+    fn sees<'a>(&self, documents: &'a Documents) -> Vec<(String, &'a str)> {
         let in_range = |place: &Place| match &self.seen {
             Seen::Document(seen) => seen == place,
             Seen::Keys(collection, keys) => *collection == place.0 && keys.contains(&place.1),
@@ -254,13 +254,12 @@ impl Read {
         let mut seen = Vec::new();
         for (place, text) in documents.iter().filter(|(p, _)| in_range(p) && !is_own(p)) {
             match &self.seen {
+                // What is in the document was noted as a read of it.
                 Seen::Rows(_, index, rows) => {
                     let all = rows_of(index, place.1, text).into_iter();
-                    seen.extend(
-                        all.filter(|row| rows.contains(row)).map(|row| (row, text.clone())),
-                    );
+                    seen.extend(all.filter(|row| rows.contains(row)).map(|row| (row, "")));
                 }
-                _ => seen.push((KEYS[place.1].to_owned(), text.clone())),
+                _ => seen.push((KEYS[place.1].to_owned(), text)),
             }
         }
         seen
