@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod indexes;
 mod record;
 mod registers;
 mod workload;
@@ -82,4 +83,18 @@ fn snapshot_isolation_allows_write_skew_and_nothing_worse() {
     let allowed = [Kind::WriteSkew, Kind::Phantom];
     let worse: Vec<_> = found.into_iter().filter(|a| !allowed.contains(&a.kind)).collect();
     assert_none(0, &worse);
+}
+
+#[test]
+fn unique_values_stay_unique() {
+    for seed in 0..3 {
+        indexes::fight_over_values(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+    }
+}
+
+#[test]
+fn an_index_that_is_built_while_others_write_has_every_document() {
+    for seed in 0..3 {
+        indexes::build_while_others_write(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+    }
 }
