@@ -8,7 +8,7 @@ mod script;
 mod stage;
 
 use script::Line;
-use stage::Stage;
+use stage::{Given, Stage};
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -16,10 +16,10 @@ fn folder() -> PathBuf {
 }
 
 /// Plays a text: every history in it, and then again what each left behind, after a reopening.
-fn play(file: &str, text: &str) -> Result<usize, String> {
+fn play(file: &str, text: &str, given: Given) -> Result<usize, String> {
     let at = |number: usize, why: String| format!("golden/{file}:{number}: {why}");
     let lines = script::parse(text).map_err(|(number, why)| at(number, why))?;
-    let mut stage = Stage::new();
+    let mut stage = Stage::new(given);
     for Line { number, statement } in &lines {
         stage.play(*number, statement).map_err(|why| at(*number, why))?;
     }
@@ -31,6 +31,16 @@ fn play(file: &str, text: &str) -> Result<usize, String> {
 
 #[test]
 fn every_golden_history_plays_as_written() {
+    play_all(Given::InMemory);
+}
+
+/// What a view finds at rest is checked for conflicts like what it finds in memory.
+#[test]
+fn every_golden_history_plays_alike_on_documents_at_rest() {
+    play_all(Given::AtRest);
+}
+
+fn play_all(given: Given) {
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> = entries.filter(|p| p.extension().is_some()).collect();
     paths.retain(|path| path.extension().unwrap() == "txt");
@@ -39,7 +49,7 @@ fn every_golden_history_plays_as_written() {
     let mut histories = 0;
     for path in &paths {
         let file = path.file_name().unwrap().to_string_lossy();
-        match play(&file, &std::fs::read_to_string(path).unwrap()) {
+        match play(&file, &std::fs::read_to_string(path).unwrap(), given) {
             Ok(played) => histories += played,
             Err(failure) => failures.push(failure),
         }
@@ -52,7 +62,7 @@ fn every_golden_history_plays_as_written() {
 /// A runner that lets anything pass would prove nothing.
 #[test]
 fn what_differs_is_told_with_its_file_and_line() {
-    let failure = |text: &str| play("x.txt", text).unwrap_err();
+    let failure = |text: &str| play("x.txt", text, Given::InMemory).unwrap_err();
     let start = "history under serializable\ngiven x=10\nT1 begin\n";
     let with = |rest: &str| failure(&format!("{start}{rest}\n"));
     assert_eq!(with("T1 get x -> 11"), "golden/x.txt:4: expected 11, got 10");

@@ -13,7 +13,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// Where the documents are that a history begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    InMemory,
+    /// In the engine only: the repository is closed and opened again.
+    AtRest,
+}
+
 pub struct Stage {
+    given: Given,
     folder: TempDir,
     /// `None` only while it is being reopened.
     repository: Option<Arc<Repository>>,
@@ -34,12 +43,21 @@ struct Final {
 }
 
 impl Stage {
-    pub fn new() -> Self {
+    pub fn new(given: Given) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = Some(open(&folder));
         let (open, commits, finals) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let isolation = Isolation::default();
-        Self { folder, repository, names: Names::default(), isolation, open, commits, finals }
+        Self {
+            given,
+            folder,
+            repository,
+            names: Names::default(),
+            isolation,
+            open,
+            commits,
+            finals,
+        }
     }
 
     pub fn histories(&self) -> usize {
@@ -92,7 +110,7 @@ impl Stage {
         }
     }
 
-    /// Closes as a crash would, without a checkpoint, and replays the tranlog.
+    /// Ends as a crash would, without a checkpoint unless it was closed, and replays the tranlog.
     pub fn reopen(&mut self) {
         self.repository = None;
         self.repository = Some(open(&self.folder));
@@ -151,6 +169,11 @@ impl Stage {
             staged.map_err(|error| error.to_string())?;
         }
         match self.commit("given", transaction)?.as_str() {
+            "ok" if self.given == Given::AtRest && self.open.is_empty() => {
+                self.repository().close().map_err(|error| error.to_string())?;
+                self.reopen();
+                Ok(())
+            }
             "ok" => Ok(()),
             other => Err(format!("expected ok, got {other}")),
         }
