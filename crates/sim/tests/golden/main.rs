@@ -10,6 +10,8 @@ mod stage;
 use script::Line;
 use stage::{Given, Stage};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -31,32 +33,42 @@ fn play(file: &str, text: &str, given: Given) -> Result<usize, String> {
 
 #[test]
 fn every_golden_history_plays_as_written() {
-    play_all(Given::InMemory);
+    println!("{} histories", play_all(Given::InMemory));
 }
 
 /// What a view finds at rest is checked for conflicts like what it finds in memory.
 #[test]
 fn every_golden_history_plays_alike_on_documents_at_rest() {
-    play_all(Given::AtRest);
+    println!("{} histories", play_all(Given::AtRest));
 }
 
-fn play_all(given: Given) {
+/// Files are played at the same time, since each mostly waits for the disk.
+fn play_all(given: Given) -> usize {
+    const THREADS: usize = 4;
     let entries = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = entries.filter(|p| p.extension().is_some()).collect();
-    paths.retain(|path| path.extension().unwrap() == "txt");
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "txt")).collect();
     paths.sort();
-    let mut failures = Vec::new();
-    let mut histories = 0;
-    for path in &paths {
-        let file = path.file_name().unwrap().to_string_lossy();
-        match play(&file, &std::fs::read_to_string(path).unwrap(), given) {
-            Ok(played) => histories += played,
-            Err(failure) => failures.push(failure),
-        }
-    }
-    println!("{histories} histories in {} files", paths.len());
+    let rest = Mutex::new(paths.iter());
+    let (histories, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        let play_rest = || {
+            let next = || rest.lock().unwrap().next();
+            while let Some(path) = next() {
+                let file = path.file_name().unwrap().to_string_lossy();
+                match play(&file, &std::fs::read_to_string(path).unwrap(), given) {
+                    Ok(played) => _ = histories.fetch_add(played, Ordering::Relaxed),
+                    Err(failure) => failures.lock().unwrap().push(failure),
+                }
+            }
+        };
+        (0..THREADS).for_each(|_| _ = scope.spawn(play_rest));
+    });
+    let (histories, mut failures) = (histories.into_inner(), failures.into_inner().unwrap());
+    failures.sort();
     assert!(failures.is_empty(), "\n{}\n", failures.join("\n"));
     assert!(histories > 0);
+    histories
 }
 
 /// A runner that lets anything pass would prove nothing.

@@ -271,7 +271,8 @@ impl Stage {
         let contested = |Contested { collection, key, paths, .. }: &Contested| {
             let shown = self.names.shown(collection, key);
             match paths.join(",") {
-                paths if paths.is_empty() => shown,
+                // What is where in the catalog is its own business.
+                paths if paths.is_empty() || collection.is_system() => shown,
                 paths => format!("{shown}[{paths}]"),
             }
         };
