@@ -1,6 +1,7 @@
 //! Reading ranges: of keys, and of the values in an index. Own staged writes are in them.
 
 use super::{Isolation, Transaction};
+use crate::apply::Staged;
 use crate::conflict::Read;
 use crate::cursor::Cursor;
 use crate::document::Document;
@@ -10,6 +11,7 @@ use crate::index::{self, IndexRange, IndexValue};
 use crate::limits::RANGE_DOCUMENTS_MAX;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
+use crate::record::Change;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -99,6 +101,7 @@ impl Transaction {
             return Ok(Vec::new());
         }
         index.rows.expect_ranges();
+        self.note_merged(collection)?;
         let mut own = self.own_rows(collection, &index, &range, direction);
         let mut seen = range.clone();
         let mut entries = Vec::new();
@@ -207,6 +210,18 @@ impl Transaction {
             return Err(ReadError::IndexNotReady { collection, index });
         }
         Ok(Arc::clone(index))
+    }
+
+    /// Notes what own merge operations work on: whether their results come into a range of values
+    /// depends on it.
+    fn note_merged(&mut self, collection: &CollectionName) -> Result<(), ReadError> {
+        let is_merged = |staged: &&Staged| {
+            staged.write.collection == *collection
+                && matches!(staged.write.change, Change::Merge(_))
+        };
+        let keys: Vec<Key> =
+            self.writes.iter().filter(is_merged).map(|s| s.write.key.clone()).collect();
+        keys.iter().try_for_each(|key| self.read(collection, key).map(drop))
     }
 
     /// The rows of own staged documents in a range, in the order of `direction`.
