@@ -1,6 +1,7 @@
 //! The decision whether a transaction may commit: it reads what was committed and changes nothing,
 //! so that every server that sees the same commits in the same order decides the same.
 
+use crate::catalog::COLLECTIONS;
 use crate::document::CommitNumber;
 use crate::hot::{Cell, Collection, Hot};
 use crate::name::{CollectionName, Key};
@@ -63,6 +64,11 @@ pub(crate) fn find(hot: &Hot, read: &Read, view: CommitNumber) -> Option<Contest
             contested(&hot.name(cell.collection)?, &cell.key, change)
         }
         Read::Missing(name, key) => contested(name, key, hot.collection(name)?.last_change(key)?),
+        Read::Range(rows, _) if rows.columns > 0 && configured(hot, rows) > view => {
+            // An index that was taken away gets no rows any more, so they tell nothing.
+            let (catalog, key) = (CollectionName::generated(COLLECTIONS), rows.name.as_str());
+            contested(&catalog, &Key::generated(key.to_owned()), configured(hot, rows))
+        }
         Read::Range(collection, range) => {
             let (key, change) = collection.changed_in(range, view)?;
             contested(&collection.name, &collection.document_key(&key), change)
@@ -72,6 +78,11 @@ pub(crate) fn find(hot: &Hot, read: &Read, view: CommitNumber) -> Option<Contest
             contested(name, &key, change)
         }
     }
+}
+
+/// The commit that last changed the settings of the collection that has these rows.
+fn configured(hot: &Hot, rows: &Collection) -> CommitNumber {
+    hot.collection(&rows.name).map_or(CommitNumber(0), |collection| collection.configured())
 }
 
 impl Conflict {
