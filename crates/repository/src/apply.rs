@@ -124,7 +124,7 @@ fn plan(
     }
     if let Change::Expire(due) = staged.write.change {
         let is_unread = cell.is_none() && staged.base.is_none();
-        let is_due = is_unread || current.as_ref().is_some_and(|d| d.expires == Some(due));
+        let is_due = is_unread || current.as_deref().and_then(rows::row_time) == Some(due);
         let rows = match &collection {
             _ if !is_due => Vec::new(),
             // It has not changed since its row was there; of other rows there are none.

@@ -73,8 +73,9 @@ pub trait AtRest: Send + Sync {
     fn ingest(&self, row: StateRow) -> Result<Box<dyn Ingest + '_>, EngineError>;
 
     /// Does one piece of the work that makes reads faster and space come back, without what no view
-    /// at or after `oldest` reads. `false`: nothing that is worth it is left to do.
-    fn compact(&self, oldest: EngineState) -> Result<bool, EngineError>;
+    /// at or after `oldest` reads. `false`: nothing that is worth it is left to do. With `is_idle`
+    /// more is worth it.
+    fn compact(&self, oldest: EngineState, is_idle: bool) -> Result<bool, EngineError>;
 
     /// Gives back the space of what no view at or after `oldest` reads.
     fn release(&self, oldest: EngineState) -> Result<(), EngineError>;

@@ -101,10 +101,10 @@ fn tidy(store: &Store, changed: Vec<Arc<Cell>>) {
     }
 }
 
-/// Merges tables while that pays. Commits and checkpoints go on meanwhile.
-pub(crate) fn compact(store: &Store) -> Result<(), EngineError> {
+/// Merges tables while that pays, more of them when there is nothing else to do. Commits and checkpoints go on meanwhile.
+pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
-    while store.engine.compact(store.views.oldest_engine())? {
+    while store.engine.compact(store.views.oldest_engine(), is_idle)? {
         // Views that open from now on read from the merged tables.
         store.refresh_engine(CommitNumber(0));
         store.engine.release(store.views.oldest_engine())?;

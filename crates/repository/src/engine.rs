@@ -34,11 +34,13 @@ const SYSTEM_ID: u32 = 0;
 const STATE_ROW: &[u8] = b"state";
 
 /// Size of a merged table.
-const TABLE_BYTES: u64 = 64 << 20;
+const TABLE_BYTES: u64 = 16 << 20;
 
 /// Everything is merged once one row in so many only says that a document is deleted: such a row
 /// stands for about one document's dead bytes, and each deletion pays for rewriting so many rows.
-const ROWS_PER_TOMBSTONE: u64 = 8;
+/// While checkpoints follow each other, their own merges take such rows along before long.
+const ROWS_PER_TOMBSTONE_IDLE: u64 = 8;
+const ROWS_PER_TOMBSTONE_BUSY: u64 = 2;
 
 /// The tree.
 pub(crate) struct Engine {
@@ -84,12 +86,13 @@ impl Engine {
     }
 
     /// Whether so many rows of deleted documents are there that merging everything is worth it.
-    fn is_full_of_tombstones(&self, oldest: EngineState) -> bool {
+    fn is_full_of_tombstones(&self, oldest: EngineState, is_idle: bool) -> bool {
+        let rows = if is_idle { ROWS_PER_TOMBSTONE_IDLE } else { ROWS_PER_TOMBSTONE_BUSY };
         let left = *self.left.lock();
         // Whoever needed them then may be gone.
         let needed = if oldest.sequence < left.sequence { left.tombstones } else { 0 };
         let tombstones = self.tree.tombstone_count().saturating_sub(needed);
-        tombstones > 0 && tombstones * ROWS_PER_TOMBSTONE >= self.tree.approximate_len() as u64
+        tombstones > 0 && tombstones * rows >= self.tree.approximate_len() as u64
     }
 }
 
@@ -184,7 +187,7 @@ impl AtRest for Engine {
         Ok(Box::new(Tables { ingestion, tree: &self.tree, before: self.sequence.get() }))
     }
 
-    fn compact(&self, oldest: EngineState) -> Result<bool, EngineError> {
+    fn compact(&self, oldest: EngineState, is_idle: bool) -> Result<bool, EngineError> {
         let before = self.tree.current_version().id();
         let levels = compaction::Leveled::default().with_table_target_size(TABLE_BYTES);
         self.tree.compact(Arc::new(levels), oldest.sequence).map_err(write_error)?;
@@ -193,7 +196,7 @@ impl AtRest for Engine {
         }
         // Rows of deleted documents leave only from the last level, and levels that are not full
         // would keep them, and what they delete, for ever.
-        if !self.is_full_of_tombstones(oldest) {
+        if !self.is_full_of_tombstones(oldest, is_idle) {
             return Ok(false);
         }
         let sequence = self.sequence.get();
@@ -331,7 +334,7 @@ mod tests {
     }
 
     fn compact(engine: &Engine, oldest: EngineState) {
-        while engine.compact(oldest).unwrap() {}
+        while engine.compact(oldest, true).unwrap() {}
         engine.release(engine.state(oldest.commit)).unwrap();
     }
 
@@ -420,7 +423,7 @@ mod tests {
         checkpoint(&engine, 1, &rows(true));
         let view = engine.state(CommitNumber(1));
         checkpoint(&engine, 2, &rows(false));
-        while engine.compact(view).unwrap() {}
+        while engine.compact(view, true).unwrap() {}
         engine.release(view).unwrap();
         assert_eq!(engine.get(view, 2, "07").unwrap().unwrap().version, CommitNumber(1));
         assert_eq!(engine.get(engine.state(CommitNumber(2)), 2, "07").unwrap(), None);

@@ -5,7 +5,6 @@
 use crate::apply::Staged;
 use crate::catalog::{COLLECTIONS, Configure};
 use crate::cursor::Cursor;
-use crate::document::{CommitNumber, Timestamp};
 use crate::durability::Durability;
 use crate::errors::{CommitError, ReadError, StageError};
 use crate::hot::{Collection, Index};
@@ -23,6 +22,9 @@ use std::sync::atomic::Ordering;
 /// Commits that one round makes at most for each of its tasks.
 const COMMITS_A_ROUND: usize = 64;
 
+/// After so many rounds (ten minutes), everything that is due is looked at again.
+const ROUNDS_BEFORE_ALL: u32 = 12_000;
+
 /// Why a task did not get on. It is tried again in the next round.
 #[derive(Debug, thiserror::Error)]
 enum Delay {
@@ -37,10 +39,11 @@ enum Delay {
 /// What is remembered from round to round.
 #[derive(Debug, Default)]
 pub(crate) struct Reaper {
-    /// Per table of what expires: rows up to this one were removed since `engine`. Those before it
-    /// are still there as deletions, and need not be passed again each time.
+    /// Per table of what expires: rows up to this one were removed. Those before it may still be
+    /// there as deletions, which take time to pass, and others appear there only if a document had
+    /// expired when it was written, while this was at work.
     passed: [Option<Key>; 2],
-    engine: CommitNumber,
+    rounds: u32,
     /// The index that is being built, and the last document that was passed.
     building: Option<(u32, Option<Key>)>,
 }
@@ -61,9 +64,9 @@ impl Reaper {
 
     /// Removes what has expired.
     fn reap(&mut self, store: &Store) -> Result<(), Delay> {
-        let engine = store.views.engine().commit;
-        if engine != self.engine {
-            (self.engine, self.passed) = (engine, [None, None]);
+        self.rounds += 1;
+        if self.rounds.is_multiple_of(ROUNDS_BEFORE_ALL) {
+            self.passed = [None, None];
         }
         for (i, rows) in [&store.hot.expiry, &store.hot.volatile_expiry].into_iter().enumerate() {
             for _ in 0..COMMITS_A_ROUND {
@@ -137,8 +140,8 @@ fn reap_some(
     passed: Option<&Key>,
 ) -> Result<Option<Key>, Delay> {
     let view = store.views.open((store.clock)());
-    let due = Timestamp(view.time.0.saturating_add(1));
-    let to = Bound::Excluded(expiry_row(due, 0, &Key::generated(String::new())));
+    // Another commit of this very millisecond may still add rows; earlier ones cannot appear.
+    let to = Bound::Excluded(expiry_row(view.time, 0, &Key::generated(String::new())));
     let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
     let range = KeyRange::new(from, to);
     let mut cursor = Cursor::new(store, &view, rows, range, Direction::Ascending);

@@ -46,6 +46,12 @@ impl RowChange {
     }
 }
 
+/// The time of a document's row in the table of what expires: never before the commit that put it
+/// there, so that whoever has passed a time need not look before it again.
+pub(crate) fn row_time(document: &Document) -> Option<Timestamp> {
+    document.expires.map(|at| at.max(document.updated))
+}
+
 /// The table of what expires in collections like this one.
 pub(crate) fn expiry<'a>(hot: &'a Hot, collection: &Collection) -> &'a Arc<Collection> {
     if collection.is_volatile { &hot.volatile_expiry } else { &hot.expiry }
@@ -124,7 +130,7 @@ pub(crate) fn expiry_changes(
     before: Option<&Document>,
     after: Option<&Document>,
 ) -> Vec<RowChange> {
-    let (old, new) = (before.and_then(|d| d.expires), after.and_then(|d| d.expires));
+    let (old, new) = (before.and_then(row_time), after.and_then(row_time));
     let row = |at, is_added| RowChange { is_added, of: Of::Expiry(at) };
     match old == new {
         true => Vec::new(),

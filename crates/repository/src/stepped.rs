@@ -5,13 +5,16 @@ use crate::at_rest::{AtRest, EngineError};
 use crate::checkpoint;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
+use crate::durability::Durability;
 use crate::errors::{CloseError, OpenError, Poisoned};
 use crate::reap::Reaper;
 use crate::recovery::Ground;
 use crate::repository::{Options, Recovery, Repository};
 use crate::steward;
-use crate::tranlog::SegmentSizes;
+use crate::tranlog::{Home, SegmentSizes, Start, Tranlog, scan};
+use bytes::Bytes;
 use parking_lot::Mutex;
+use std::path::Path;
 use std::sync::Arc;
 
 /// What a stepped repository stands on.
@@ -65,7 +68,7 @@ impl Stepped {
 
     /// Lets what is at rest give back space.
     pub fn compact(&self) -> Result<(), EngineError> {
-        checkpoint::compact(&self.repository.store)
+        checkpoint::compact(&self.repository.store, true)
     }
 
     /// Removes what has expired, and gets on with building and clearing indexes.
@@ -91,5 +94,72 @@ impl Stepped {
     /// The newest commit that a power cut would leave.
     pub fn synced(&self) -> CommitNumber {
         self.repository.store.tranlog.synced()
+    }
+}
+
+/// The log alone, which takes any bytes for records and does nothing by itself.
+pub struct Log {
+    tranlog: Tranlog,
+}
+
+impl Log {
+    /// Opens the log in `folder`, of which commits up to `checkpoint` are not needed any more, and
+    /// gives the records after it to `visit`.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+        checkpoint: CommitNumber,
+        sizes: SegmentSizes,
+        visit: &mut dyn FnMut(CommitNumber, Bytes),
+    ) -> Result<Self, OpenError> {
+        let home = Home { disk, folder: folder.to_owned(), repository: [0; 16] };
+        let scan = scan(&home, checkpoint, &mut |number, record| {
+            visit(number, record);
+            Ok(())
+        })?;
+        scan.settle(&home)?;
+        let (last_record, last) = (scan.last_record, scan.last);
+        let start = Start { used: scan.segments, checkpoint, last_record, last, sizes };
+        let tranlog = Tranlog::stepped(home, start).map_err(|source| OpenError::Io {
+            action: "make a tranlog segment in",
+            path: folder.to_owned(),
+            source,
+        })?;
+        Ok(Self { tranlog })
+    }
+
+    /// Hands over a commit. Numbers rise.
+    pub fn push(&self, number: CommitNumber, record: Vec<u8>, durability: Durability) {
+        self.tranlog.push(number, record, durability);
+    }
+
+    /// As [`Stepped::write_frame`].
+    pub fn write_frame(&self, sync_is_due: bool) -> Result<bool, Poisoned> {
+        self.tranlog.step(sync_is_due)
+    }
+
+    /// As [`Stepped::prepare_segment`].
+    pub fn prepare_segment(&self) -> bool {
+        self.tranlog.step_supply()
+    }
+
+    /// The newest commit that is, with all before it, as durable as it was asked to be.
+    pub fn durable(&self) -> Result<CommitNumber, Poisoned> {
+        self.tranlog.durable()
+    }
+
+    /// The newest commit that a power cut would leave.
+    pub fn synced(&self) -> CommitNumber {
+        self.tranlog.synced()
+    }
+
+    /// Writes and syncs up to `number`.
+    pub fn wait_synced(&self, number: CommitNumber) -> Result<(), Poisoned> {
+        self.tranlog.wait_synced(number)
+    }
+
+    /// Lets go of segments that hold nothing after `checkpoint`.
+    pub fn checkpointed(&self, checkpoint: CommitNumber) {
+        self.tranlog.checkpointed(checkpoint);
     }
 }

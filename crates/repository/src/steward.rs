@@ -27,6 +27,9 @@ const LOOKS_AFTER_FAILURE: u32 = 40;
 /// more.
 const LOOKS_WHEN_EXHAUSTED: u32 = 20;
 
+/// So many looks without a checkpoint, and tables are merged more thoroughly.
+const LOOKS_UNTIL_IDLE: u32 = 400;
+
 /// The threads.
 pub(crate) struct Steward {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -44,16 +47,8 @@ impl Steward {
         steward.run("checkpoints", store, move |store| checkpoints.round(store))?;
         let mut reaper = Reaper::default();
         steward.run("reaper", store, move |store| reaper.round(store))?;
-        let mut compacted = Default::default();
-        steward.run("compactor", store, move |store| {
-            let engine = store.views.engine().commit;
-            if engine != compacted {
-                compacted = engine;
-                if let Err(error) = checkpoint::compact(store) {
-                    log::error!("tables could not be merged, it will be tried again: {error}");
-                }
-            }
-        })?;
+        let mut tables = Tables::default();
+        steward.run("compactor", store, move |store| tables.round(store))?;
         Ok(steward)
     }
 
@@ -146,6 +141,28 @@ impl Checkpoints {
         let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_last;
         let much = CHECKPOINT_LOG_BYTES.min(store.hot_bytes_max as u64 / 4) as i64;
         log_bytes > much || store.hot.bytes() > high_water(store)
+    }
+}
+
+/// When tables are merged: after each checkpoint, and more thoroughly some time after the last.
+#[derive(Default)]
+struct Tables {
+    compacted: CommitNumber,
+    looks: u32,
+}
+
+impl Tables {
+    fn round(&mut self, store: &Store) {
+        let engine = store.views.engine().commit;
+        let is_new = engine != self.compacted;
+        self.looks = if is_new { 0 } else { self.looks.saturating_add(1) };
+        if !is_new && self.looks != LOOKS_UNTIL_IDLE {
+            return;
+        }
+        self.compacted = engine;
+        if let Err(error) = checkpoint::compact(store, !is_new) {
+            log::error!("tables could not be merged, it will be tried again: {error}");
+        }
     }
 }
 

@@ -282,8 +282,8 @@ impl Store {
             _ if collection.is_volatile => (cell, None),
             _ => match self.engine.get(view.engine, collection.id, key.as_str())? {
                 Some(document) => {
-                    let cell = cell.unwrap_or_else(|| collection.remember(key, &document));
-                    (Some(cell), Some(document))
+                    let cell = cell.or_else(|| collection.remember(view, key, &document));
+                    (cell, Some(document))
                 }
                 None => (cell, None),
             },

@@ -10,7 +10,7 @@ use crate::index;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::settings::Settings;
-use crate::views::Views;
+use crate::views::{View, Views};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -137,13 +137,14 @@ impl Collection {
             return self.replace(cell, version, views);
         }
         let new = version.clone();
-        match self.table.insert(key, || Cell::new(key.clone(), self.id, new, true)) {
+        match self.table.insert(key, || Some(Cell::new(key.clone(), self.id, new, true))) {
             Ok(cell) => {
                 self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
                 (cell, None)
             }
             // Somebody has remembered the engine's version since it was looked for.
-            Err(remembered) => self.replace(remembered, version, views),
+            Err(Some(remembered)) => self.replace(remembered, version, views),
+            Err(None) => unreachable!("a new version always makes a cell"),
         }
     }
 
@@ -159,13 +160,24 @@ impl Collection {
         (cell, Some(before))
     }
 
-    /// Remembers what a view read from the engine, unless a commit has put something newer.
-    pub(crate) fn remember(&self, key: &Key, document: &Arc<Document>) -> Arc<Cell> {
+    /// Remembers what `view` read from the engine, unless a commit has put something newer. `None`
+    /// if the view was refused: then something newer may have been here, and be in the engine only.
+    pub(crate) fn remember(
+        &self,
+        view: &View,
+        key: &Key,
+        document: &Arc<Document>,
+    ) -> Option<Arc<Cell>> {
         let version = Version { number: document.version, document: Some(Arc::clone(document)) };
-        match self.table.insert(key, || Cell::new(key.clone(), self.id, version, false)) {
+        // Asked under the lock: what is evicted later cannot be newer than what the view sees.
+        let make = || match view.is_refused() {
+            true => None,
+            false => Some(Cell::new(key.clone(), self.id, version, false)),
+        };
+        match self.table.insert(key, make) {
             Ok(cell) => {
                 self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
-                cell
+                Some(cell)
             }
             Err(known) => known,
         }

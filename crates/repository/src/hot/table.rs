@@ -46,17 +46,18 @@ impl Table {
         self.shard(key).read().get(key).cloned()
     }
 
-    /// Puts what `make` gives, unless there is a cell already: then gives that as `Err`.
+    /// Puts what `make` gives, if anything, unless there is a cell already: then gives that as
+    /// `Err`.
     pub(super) fn insert(
         &self,
         key: &Key,
-        make: impl FnOnce() -> Cell,
-    ) -> Result<Arc<Cell>, Arc<Cell>> {
+        make: impl FnOnce() -> Option<Cell>,
+    ) -> Result<Arc<Cell>, Option<Arc<Cell>>> {
         let mut shard = self.shard(key).write();
         if let Some(known) = shard.get(key) {
-            return Err(Arc::clone(known));
+            return Err(Some(Arc::clone(known)));
         }
-        let cell = Arc::new(make());
+        let cell = Arc::new(make().ok_or(None)?);
         shard.insert(key.clone(), Arc::clone(&cell));
         self.fresh.lock().push(Arc::clone(&cell));
         Ok(cell)

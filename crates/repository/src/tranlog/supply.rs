@@ -2,6 +2,7 @@
 //! checkpoint has made unnecessary are used again or removed.
 
 use crate::document::CommitNumber;
+use crate::tranlog::frame::FRAME_BYTES_TARGET;
 use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment, SegmentHeader};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -17,7 +18,7 @@ const SPARE_SEGMENTS_MAX: usize = 4;
 pub struct SegmentSizes {
     /// One that somebody waits for.
     pub first_bytes: u64,
-    /// Others; no frame is larger, and smaller ones are not used again.
+    /// Others. No record has more than half of it; smaller ones are not used again.
     pub bytes: u64,
 }
 
@@ -72,6 +73,11 @@ impl Supply {
         let next_sequence = used.last().map_or(1, |last| last.sequence + 1);
         let state = State { used: used.into(), checkpoint, next_sequence, ..State::default() };
         Self { home, sizes, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Bytes of records after which a frame takes no further one: a frame must fit into a segment.
+    pub(crate) fn frame_bytes_target(&self) -> usize {
+        FRAME_BYTES_TARGET.min(self.sizes.bytes as usize / 4)
     }
 
     /// The first segment, made while the caller waits: small, unless one can be used again.

@@ -350,3 +350,24 @@ fn segments_that_the_engine_has_are_passed_over() {
     while log.step_supply() {}
     assert_eq!(place.numbers(), [91]);
 }
+
+/// A power cut may undo the removal of the oldest segment and not that of the next, and an opening
+/// that wrote nothing has left an empty segment behind the gap.
+#[test]
+fn removed_segments_that_come_back_do_no_harm() {
+    let mut place = Place::new();
+    let (_, log) = place.open();
+    (1..=8).for_each(|number| log.put(number, 1, Synced));
+    drop(log);
+    // Segment 3 stays empty, segment 4 goes on.
+    drop(place.open());
+    let (_, log) = place.open();
+    log.put(9, 1, Synced);
+    log.put(10, 1, Synced);
+    drop(log);
+    std::fs::remove_file(place.segment(2)).unwrap();
+    let message = place.scan().unwrap_err().to_string();
+    assert!(message.contains("expected what follows commit 7, found 8 before"), "{message}");
+    place.engine = 8;
+    assert_eq!(place.numbers(), [9, 10], "the engine has what is missing");
+}

@@ -4,7 +4,7 @@
 use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
-use crate::tranlog::frame::{self, FRAME_BYTES_TARGET, FrameHeader};
+use crate::tranlog::frame::{self, FrameHeader};
 use crate::tranlog::pipeline::{Pushed, Shared};
 use crate::tranlog::segment::Segment;
 use crate::tranlog::supply::{Supply, UsedSegment};
@@ -103,7 +103,7 @@ impl Writer {
     }
 
     fn write_frame(&mut self, sync: bool) -> io::Result<()> {
-        let count = frame_length(&self.batch[self.next..]);
+        let count = frame_length(&self.batch[self.next..], self.supply.frame_bytes_target());
         let records = self.next..self.next + count;
         let bytes: usize =
             self.batch[records.clone()].iter().map(|pushed| pushed.record.len()).sum();
@@ -176,12 +176,12 @@ impl Writer {
 }
 
 /// How many of `records`, at least one, go into the next frame.
-fn frame_length(records: &[Pushed]) -> usize {
+fn frame_length(records: &[Pushed], bytes_target: usize) -> usize {
     let mut bytes = 0;
     records
         .iter()
         .take_while(|pushed| {
-            let fits = bytes < FRAME_BYTES_TARGET;
+            let fits = bytes < bytes_target;
             bytes += pushed.record.len();
             fits
         })

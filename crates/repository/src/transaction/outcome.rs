@@ -158,7 +158,11 @@ impl Transaction {
         let before = seen.ok().and_then(|(_, document)| document);
         let after = collection.find(&contested.key).and_then(|cell| cell.newest().document);
         match (before.as_deref().and_then(text), after.as_deref().and_then(text)) {
-            (Some(before), Some(after)) => json::changed_paths(before, after, CONTESTED_PATHS_MAX),
+            (Some(before), Some(after)) => {
+                let mut paths = json::changed_paths(before, after, CONTESTED_PATHS_MAX);
+                paths.sort_unstable();
+                paths
+            }
             _ => Vec::new(),
         }
     }

@@ -1,0 +1,410 @@
+//! The repository on a simulated disk and a simulated engine, with several clients: processes die,
+//! the power goes, calls fail, and what an opening finds is compared with the model.
+
+use crate::at_rest::Shelf;
+use crate::client::{Client, Step, Surroundings};
+use crate::disk::SimDisk;
+use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
+use crate::random::Random;
+use crate::trace::{Finding, Trace, expect};
+use repository::limits::{MEMORY_BYTES_MIN, WRITTEN_SYNC_MS};
+use repository::parts::{Parts, SegmentSizes, Stepped};
+use repository::{
+    CollectionName, Direction, Durability, IndexDefinition, IndexKind, IndexPath, KeyRange,
+    OpenError, Options, Settings, Timestamp,
+};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const BLOCK_BYTES: u64 = 4096;
+
+/// Of so many openings, one will not be ended by a crash.
+const OPENINGS_AT_END: usize = 30;
+
+/// How often what is done, in a run; each seed has its own.
+#[derive(Debug)]
+struct Habits {
+    clients: u64,
+    keys: u64,
+    client_percent: u64,
+    checkpoint_per_mille: u64,
+    crash_per_mille: u64,
+    failure_per_mille: u64,
+    step_ms_max: u64,
+}
+
+impl Habits {
+    fn new(random: &mut Random) -> Self {
+        Self {
+            clients: random.between(1, 6),
+            keys: *random.pick(&[2, 8, 40]),
+            client_percent: random.between(40, 85),
+            checkpoint_per_mille: random.between(0, 60),
+            crash_per_mille: random.between(1, 20),
+            failure_per_mille: *random.pick(&[0, 0, 3, 10]),
+            step_ms_max: *random.pick(&[1, 30, 300]),
+        }
+    }
+}
+
+/// The run of one seed.
+pub struct World {
+    random: Random,
+    disk: SimDisk,
+    shelf: Arc<Shelf>,
+    sizes: SegmentSizes,
+    habits: Habits,
+    /// What was done last.
+    pub trace: Trace,
+    now_ms: Arc<AtomicU64>,
+    opened: Option<Stepped>,
+    clients: Vec<Client>,
+    model: Model,
+    /// Acknowledged.
+    durable: u64,
+    synced: u64,
+    unsynced_since_ms: Option<u64>,
+    power_was_cut: bool,
+    may_fail: bool,
+}
+
+impl World {
+    /// The world of a seed.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let disk = SimDisk::new(random.split());
+        let sizes = SegmentSizes {
+            first_bytes: BLOCK_BYTES * random.between(2, 8),
+            bytes: BLOCK_BYTES * random.between(16, 64),
+        };
+        let habits = Habits::new(&mut random);
+        let mut trace = Trace::default();
+        trace.note(format_args!("{sizes:?} {habits:?}"));
+        Self {
+            random,
+            shelf: Shelf::new(disk.clone()),
+            disk,
+            sizes,
+            clients: (0..habits.clients).map(|_| Client::default()).collect(),
+            habits,
+            trace,
+            now_ms: Arc::new(AtomicU64::new(1_000_000)),
+            opened: None,
+            model: Model::default(),
+            durable: 0,
+            synced: 0,
+            unsynced_since_ms: None,
+            power_was_cut: false,
+            may_fail: false,
+        }
+    }
+
+    /// Takes so many steps, and a last opening.
+    pub fn run(&mut self, steps: u64) -> Result<(), Finding> {
+        for _ in 0..steps {
+            self.step()?;
+        }
+        self.end_process("the end");
+        for _ in 0..OPENINGS_AT_END {
+            self.heal();
+            self.open()?;
+            if self.opened.is_some() {
+                return Ok(());
+            }
+        }
+        Err(Finding("it does not open at the end".to_owned()))
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn step(&mut self) -> Result<(), Finding> {
+        if self.opened.is_none() {
+            return self.open();
+        }
+        if self.random.below(1000) < self.habits.crash_per_mille {
+            let calls = self.random.below(8);
+            self.disk.crash_after(calls);
+            self.trace.note(format_args!("the crash comes after {calls} calls"));
+        }
+        if self.random.below(1000) < self.habits.failure_per_mille {
+            self.plan_failure();
+        }
+        let trouble = if self.random.percent(self.habits.client_percent) {
+            self.client_step()?
+        } else {
+            self.own_step().err()
+        };
+        let ms = self.random.below(self.habits.step_ms_max + 1);
+        self.now_ms.fetch_add(ms, Ordering::Relaxed);
+        let is_due =
+            self.unsynced_since_ms.is_some_and(|since| self.now_ms() - since >= WRITTEN_SYNC_MS);
+        let due = if is_due { self.write(true) } else { Ok(()) };
+        let trouble = trouble.or(due.err());
+        if let Some(trouble) = trouble {
+            let is_poisoned =
+                self.opened.as_ref().is_some_and(|o| o.repository().durable().is_err());
+            let has_cause = self.may_fail || self.disk.has_crashed();
+            expect(has_cause || !is_poisoned, || format!("poisoned without a cause: {trouble}"))?;
+            self.trace.note(format_args!("refused: {trouble}"));
+            if is_poisoned {
+                self.end_process("poisoned");
+                return Ok(());
+            }
+        }
+        self.observe()?;
+        if self.disk.has_crashed() || self.random.below(2000) < self.habits.crash_per_mille {
+            self.end_process("crash");
+        }
+        Ok(())
+    }
+
+    fn client_step(&mut self) -> Result<Option<String>, Finding> {
+        let Some(opened) = &self.opened else { return Ok(None) };
+        let who = self.random.below(self.habits.clients) as usize;
+        let mut around = Surroundings {
+            repository: opened.repository(),
+            model: &mut self.model,
+            random: &mut self.random,
+            now_ms: self.now_ms.load(Ordering::Relaxed),
+            keys: self.habits.keys,
+        };
+        Ok(match self.clients[who].step(&mut around)? {
+            Step::Did(did) => {
+                self.trace.note(format_args!("client {who}: {did}"));
+                None
+            }
+            Step::Refused(why) => Some(why),
+        })
+    }
+
+    fn own_step(&mut self) -> Result<(), String> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let checkpoint = self.random.below(1000) < 10 * self.habits.checkpoint_per_mille;
+        match self.random.below(20) {
+            0..2 if checkpoint => {
+                self.trace.note("checkpoint");
+                opened.checkpoint().map_err(|error| error.to_string())
+            }
+            2 => {
+                self.trace.note("compact");
+                opened.compact().map_err(|error| error.to_string())
+            }
+            3..5 => {
+                self.trace.note("evict");
+                opened.evict();
+                Ok(())
+            }
+            5..7 => {
+                let before = opened.repository().stats().visible;
+                opened.reap();
+                let after = opened.repository().stats().visible;
+                if after != before {
+                    // These commits had the time of now, and no later one has an earlier time.
+                    self.model.pass(self.now_ms.load(Ordering::Relaxed));
+                }
+                self.trace.note(format_args!("reap, up to {after}"));
+                Ok(())
+            }
+            7 => {
+                self.trace.note("mark");
+                opened.mark();
+                Ok(())
+            }
+            8 if self.random.percent(25) => {
+                self.now_ms.fetch_add(400_000, Ordering::Relaxed);
+                self.trace.note("a long time later, old views are refused");
+                opened.refuse_old_views();
+                Ok(())
+            }
+            11 if self.random.percent(10) => self.toggle_index(),
+            9..11 => {
+                let did = opened.prepare_segment();
+                self.trace.note(format_args!("prepare a segment, did: {did}"));
+                Ok(())
+            }
+            _ => self.write(false),
+        }
+    }
+
+    /// Gives the first collection an index, or takes it away.
+    fn toggle_index(&mut self) -> Result<(), String> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let name = CollectionName::new(COLLECTIONS[0].0).map_err(|error| error.to_string())?;
+        let mut settings = opened.repository().settings(&name);
+        if settings.indexes.pop().is_none() {
+            let path = IndexPath { path: String::new(), kind: IndexKind::Number, each: false };
+            let (name, paths) = (INDEX.to_owned(), vec![path]);
+            settings.indexes.push(IndexDefinition { name, paths, unique: false });
+        }
+        let indexes = settings.indexes.len();
+        let number = opened.repository().configure(&name, &settings);
+        let number = number.map_err(|error| error.to_string())?;
+        self.model.note(number.0);
+        self.model.pass(self.now_ms());
+        self.trace.note(format_args!("configure {number}: {indexes} indexes"));
+        Ok(())
+    }
+
+    fn write(&mut self, sync_is_due: bool) -> Result<(), String> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let wrote = opened.write_frame(sync_is_due).map_err(|error| error.to_string())?;
+        self.trace.note(format_args!("write, sync due: {sync_is_due}, did: {wrote}"));
+        Ok(())
+    }
+
+    fn plan_failure(&mut self) {
+        self.may_fail = true;
+        if self.random.percent(30) {
+            let bytes = self.random.below(4 * self.sizes.bytes);
+            self.disk.leave_room(bytes);
+            self.trace.note(format_args!("the disk has room for {bytes} bytes"));
+        } else {
+            let calls = self.random.below(8);
+            let kind = *self.random.pick(&[ErrorKind::Other, ErrorKind::StorageFull]);
+            self.disk.fail_after(calls, kind);
+            self.trace.note(format_args!("a call fails after {calls}: {kind}"));
+        }
+    }
+
+    fn heal(&mut self) {
+        self.disk.heal();
+        self.disk.leave_room(u64::MAX);
+        self.may_fail = false;
+    }
+
+    fn observe(&mut self) -> Result<(), Finding> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let Ok(durable) = opened.repository().durable() else { return Ok(()) };
+        let (durable, synced) = (durable.0, opened.synced().0);
+        expect(durable >= self.durable && synced >= self.synced && synced <= durable, || {
+            format!("synced {synced}, durable {durable}, after {}, {}", self.synced, self.durable)
+        })?;
+        (self.durable, self.synced) = (durable, synced);
+        let now_ms = self.now_ms();
+        let is_late = self.unsynced_since_ms.is_some_and(|since| now_ms - since >= WRITTEN_SYNC_MS);
+        expect(!is_late || synced == durable, || {
+            format!("synced {synced}, durable {durable}, and its second is over")
+        })?;
+        let waits = (synced < durable).then(|| self.unsynced_since_ms.unwrap_or(self.now_ms()));
+        self.unsynced_since_ms = waits;
+        Ok(())
+    }
+
+    fn end_process(&mut self, why: &str) {
+        self.clients.iter_mut().for_each(Client::die);
+        self.opened = None;
+        let cut = self.random.percent(60);
+        self.power_was_cut |= cut;
+        self.trace.note(format_args!("{why}: the {} dies", if cut { "power" } else { "process" }));
+        if cut {
+            self.disk.cut_power();
+        } else {
+            self.disk.kill();
+        }
+        self.trace.note(format_args!("the disk has {}", self.disk.listing()));
+    }
+
+    fn open(&mut self) -> Result<(), Finding> {
+        if self.random.percent(10) {
+            let calls = self.random.below(30);
+            self.disk.crash_after(calls);
+            self.trace.note(format_args!("the crash comes after {calls} calls"));
+        }
+        if self.random.percent(70) {
+            self.heal();
+        }
+        let now_ms = Arc::clone(&self.now_ms);
+        let options = Options {
+            folder: PathBuf::from("/data"),
+            memory_bytes: MEMORY_BYTES_MIN,
+            clock: Arc::new(move || Timestamp(now_ms.load(Ordering::Relaxed))),
+        };
+        let (disk, at_rest) = (Arc::new(self.disk.clone()), self.shelf.open());
+        let opened = Stepped::open(&options, Parts { disk, at_rest, sizes: self.sizes });
+        let why = match opened {
+            Ok((opened, recovery)) if !self.disk.has_crashed() => {
+                self.trace.note(format_args!("open: {recovery:?}"));
+                self.opened = Some(opened);
+                self.compare()?;
+                match self.configure() {
+                    Ok(()) => return self.observe(),
+                    Err(why) => why,
+                }
+            }
+            Ok(_) => "the crash came at the end of opening".to_owned(),
+            Err(error @ (OpenError::Damaged { .. } | OpenError::NotARepository { .. })) => {
+                return Err(Finding(format!("it does not open: {error}")));
+            }
+            Err(error) => error.to_string(),
+        };
+        let has_cause = self.may_fail || self.disk.has_crashed();
+        expect(has_cause, || format!("it does not open: {why}"))?;
+        self.heal();
+        self.end_process(&why);
+        Ok(())
+    }
+
+    /// Compares what was found with what was committed, and forgets what was lost.
+    fn compare(&mut self) -> Result<(), Finding> {
+        let found = self.found().map_err(|why| Finding(format!("it cannot be read: {why}")))?;
+        let least = match self.power_was_cut {
+            true => self.model.last_synced(self.durable).max(self.model.last_logged(self.synced)),
+            false => self.model.last_logged(self.durable),
+        };
+        let now_ms = self.now_ms();
+        let Some(last) = self.model.find(&found, least, now_ms) else {
+            let difference = self.model.difference(&found, least, now_ms);
+            let earlier = self.model.find(&found, 0, now_ms);
+            return Err(Finding(match earlier {
+                Some(number) => format!("found what was after {number}, {least} was acknowledged"),
+                None => format!("found what never was; compared with {least}: {difference:?}"),
+            }));
+        };
+        self.trace.note(format_args!("found what was after {last}, at least {least}"));
+        self.model.reopen(last);
+        (self.durable, self.synced) = (0, 0);
+        self.power_was_cut = false;
+        self.unsynced_since_ms = None;
+        Ok(())
+    }
+
+    fn found(&self) -> Result<Found, String> {
+        let mut found = Found::new();
+        let Some(opened) = &self.opened else { return Ok(found) };
+        let begun = opened.repository().begin();
+        let mut transaction = begun.map_err(|error| error.to_string())?;
+        for (i, (name, _)) in COLLECTIONS.iter().enumerate() {
+            let name = CollectionName::new(name).map_err(|error| error.to_string())?;
+            let all = transaction.range(&name, &KeyRange::all(), Direction::Ascending, 1000);
+            for (key, document) in all.map_err(|error| error.to_string())? {
+                let value = String::from_utf8_lossy(&document.body).parse();
+                let value = value.map_err(|error| format!("{key}: {error}"))?;
+                let expires_ms = document.expires.map(|at| at.0);
+                let version = Version { value, number: document.version.0, expires_ms };
+                found.insert((i, key.as_str().to_owned()), version);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Gives the collections their durability, where an opening has not found them.
+    fn configure(&mut self) -> Result<(), String> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        for (name, durability) in COLLECTIONS {
+            let name = CollectionName::new(name).map_err(|error| error.to_string())?;
+            if durability != Durability::Synced
+                && opened.repository().settings(&name).durability != durability
+            {
+                let settings = Settings { durability, ..Settings::default() };
+                let number = opened.repository().configure(&name, &settings);
+                self.model.note(number.map_err(|error| error.to_string())?.0);
+                self.model.pass(self.now_ms());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,21 @@
+//! A few hundred seeds on every run of the tests. A failure prints how to repeat it.
+
+use sim::run::{World, run};
+
+fn run_all(world: World, seeds: u64, steps: u64) {
+    for seed in 0..seeds {
+        if let Err(report) = run(world, seed, steps) {
+            panic!("{report}");
+        }
+    }
+}
+
+#[test]
+fn the_log_keeps_what_it_acknowledged() {
+    run_all(World::Log, 300, 400);
+}
+
+#[test]
+fn the_repository_keeps_what_it_acknowledged_and_reads_what_was_committed() {
+    run_all(World::Repository, 300, 400);
+}
