@@ -61,6 +61,8 @@ pub(crate) struct Applied {
 struct Plan {
     collection: Option<Arc<Collection>>,
     cell: Option<Arc<Cell>>,
+    /// The engine has no version of the document.
+    is_new: bool,
     /// `None`: the document stays as it is.
     document: Option<Option<Arc<Document>>>,
     rows: Vec<RowChange>,
@@ -120,7 +122,7 @@ fn plan(
     }
     if let Change::Clear { index, rows } = &staged.write.change {
         let rows = rows::cleared(state.hot, *index, rows);
-        return Ok(Plan { collection, cell, document: None, rows });
+        return Ok(Plan { collection, cell, is_new: false, document: None, rows });
     }
     if let Change::Expire(due) = staged.write.change {
         let is_unread = cell.is_none() && staged.base.is_none();
@@ -135,7 +137,8 @@ fn plan(
             }
             _ => vec![RowChange::expired(due)],
         };
-        return Ok(Plan { collection, cell, document: is_due.then_some(None), rows });
+        let document = is_due.then_some(None);
+        return Ok(Plan { collection, cell, is_new: false, document, rows });
     }
     let document = match resolve(state, at, &staged.write, alive(current.clone(), at.1)) {
         Ok(document) => document.map(|document| document.map(Arc::new)),
@@ -159,7 +162,8 @@ fn plan(
         }
     };
     let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
-    Ok(Plan { collection, cell, document, rows })
+    let is_new = cell.is_none() && staged.base.is_none();
+    Ok(Plan { collection, cell, is_new, document, rows })
 }
 
 fn carry_out(
@@ -168,7 +172,9 @@ fn carry_out(
     (write, plan): (&Write, Plan),
     changed: &mut Vec<Changed>,
 ) {
-    let Plan { collection, cell, document, rows } = plan;
+    let Plan { collection, cell, is_new, document, rows } = plan;
+    // A row that is built once more may be there already.
+    let row_is_new = write.change != Change::Reindex;
     if document.is_none() && rows.is_empty() {
         return;
     }
@@ -181,11 +187,12 @@ fn carry_out(
     for row in rows {
         let document = row.is_added.then(|| Arc::new(row_document(at)));
         let (rows, row) = row.place(state.hot, &collection, &write.key);
-        install(state, at.0, (&rows, None, &row), document, changed);
+        let is_new = row_is_new && document.is_some();
+        install(state, at.0, (&rows, None, &row), (document, is_new), changed);
     }
     if let Some(document) = document {
         let catalog = (*write.collection.as_str() == *COLLECTIONS).then(|| document.clone());
-        install(state, at.0, (&collection, cell, &write.key), document, changed);
+        install(state, at.0, (&collection, cell, &write.key), (document, is_new), changed);
         if let Some(Some(document)) = catalog {
             reshape(state.hot, &write.key, &document, at.0);
         }
@@ -196,10 +203,14 @@ fn install(
     state: &State<'_>,
     number: CommitNumber,
     (collection, cell, key): (&Arc<Collection>, Option<Arc<Cell>>, &Key),
-    document: Option<Arc<Document>>,
+    (document, is_new): (Option<Arc<Document>>, bool),
     changed: &mut Vec<Changed>,
 ) {
-    let (cell, before) = collection.install(cell, key, Version { number, document }, state.views);
+    let version = Version { number, document };
+    let (cell, before) = collection.install((key, cell), version, is_new, state.views);
+    if collection.is_volatile {
+        state.hot.let_wait(&cell);
+    }
     changed.push(Changed { cell, before, is_kept: !collection.is_volatile });
 }
 
@@ -307,7 +318,8 @@ fn create(
         let body = Bytes::from(Catalog::new(id).to_text());
         let document =
             Document { media_type: MediaType::Json, body, ..row_document((number, time)) };
-        install(state, number, (&catalog, None, &key), Some(Arc::new(document)), changed);
+        let document = Some(Arc::new(document));
+        install(state, number, (&catalog, None, &key), (document, true), changed);
     }
     collection
 }

@@ -39,7 +39,7 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     let commit = view.number;
     drop(view);
     let is_empty = changed.is_empty();
-    tidy(store, changed);
+    store.hot.tidy(changed, store.views.oldest_engine().commit, &store.views);
     if !is_empty {
         store.tranlog.checkpointed(commit);
     }
@@ -73,9 +73,13 @@ fn write(
     let mut ingest = store.engine.ingest(state)?;
     for cell in changed {
         let document = version_at(cell, view.number);
-        ingest.write(cell.collection, cell.key.as_str(), document.as_deref())?;
+        // What came and went between two checkpoints leaves nothing to be cleared away.
+        if document.is_some() || cell.may_be_at_rest() {
+            ingest.write(cell.collection, cell.key.as_str(), document.as_deref())?;
+        }
     }
     ingest.finish()?;
+    changed.iter().for_each(|cell| cell.set_at_rest());
     Ok(())
 }
 
@@ -84,20 +88,6 @@ fn version_at(cell: &Cell, view: CommitNumber) -> Option<Arc<Document>> {
         Held::Version(document) => document,
         // Listed documents stay in memory until they are in the engine; see `Collection::evict`.
         Held::Elsewhere => unreachable!("a changed document left memory before its checkpoint"),
-    }
-}
-
-/// Drops what no view needs any more of what was written.
-fn tidy(store: &Store, changed: Vec<Arc<Cell>>) {
-    let engine = store.views.oldest_engine().commit;
-    let collections = store.hot.everything();
-    let mut at = 0;
-    for cell in changed {
-        // Both are in the order of their ids.
-        while collections[at].id < cell.collection {
-            at += 1;
-        }
-        collections[at].tidy(cell, engine, &store.views);
     }
 }
 

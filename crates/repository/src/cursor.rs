@@ -71,9 +71,14 @@ impl<'a> Cursor<'a> {
         let cells = self.collection.cells(&self.range, self.direction, size);
         let held = cells.iter().map(|cell| (cell.key.clone(), cell.at(self.view.number)));
         let mut hot: VecDeque<(Key, Held)> = held.collect();
-        let mut cold = self.rows(size)?;
         // A side that was cut off says nothing of what lies beyond its last.
         let hot_end = (hot.len() == size).then(|| hot.back().map(|(key, _)| key.clone())).flatten();
+        // Nor is it asked beyond the other's, where it may have to pass any number of deletions.
+        let mut within = self.range.clone();
+        if let Some(end) = &hot_end {
+            within = within.up_to(end, self.direction);
+        }
+        let mut cold = self.rows(&within, size)?;
         let cold_end = (cold.len() == size).then(|| cold.back().map(|(k, _)| k.clone())).flatten();
         let end = match (hot_end, cold_end) {
             (Some(a), Some(b)) => Some(if self.direction.compare(&a, &b).is_lt() { a } else { b }),
@@ -109,12 +114,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next rows of the engine.
-    fn rows(&self, limit: usize) -> Result<VecDeque<(Key, Arc<Document>)>, ReadError> {
+    fn rows(
+        &self,
+        range: &KeyRange,
+        limit: usize,
+    ) -> Result<VecDeque<(Key, Arc<Document>)>, ReadError> {
         let mut rows = VecDeque::new();
         if self.collection.is_volatile {
             return Ok(rows);
         }
-        let bounds = (as_text(&self.range.from), as_text(&self.range.to));
+        let bounds = (as_text(&range.from), as_text(&range.to));
         let state = self.view.engine;
         let engine = &self.store.engine;
         engine.range(state, self.collection.id, bounds, self.direction, &mut |key, document| {

@@ -184,7 +184,7 @@ impl AtRest for Engine {
         let mut ingestion = self.tree.ingestion().map_err(write_error)?;
         let fields = [row.commit.0.to_le_bytes(), row.time.0.to_le_bytes()].concat();
         ingestion.write(engine_key(SYSTEM_ID, STATE_ROW), fields).map_err(write_error)?;
-        Ok(Box::new(Tables { ingestion, tree: &self.tree, before: self.sequence.get() }))
+        Ok(Box::new(Tables { ingestion }))
     }
 
     fn compact(&self, oldest: EngineState, is_idle: bool) -> Result<bool, EngineError> {
@@ -220,9 +220,6 @@ impl AtRest for Engine {
 /// The tables of one checkpoint, being written in key order.
 struct Tables<'a> {
     ingestion: AnyIngestion<'a>,
-    tree: &'a AnyTree,
-    /// Reads what the tree held before.
-    before: u64,
 }
 
 impl Ingest for Tables<'_> {
@@ -235,8 +232,6 @@ impl Ingest for Tables<'_> {
         let row_key = engine_key(collection, key.as_bytes());
         match document {
             Some(document) => self.ingestion.write(row_key, encode_document(document)),
-            // What came and went between two checkpoints leaves nothing to be cleared away.
-            None if !self.tree.contains_key(&row_key, self.before).map_err(write_error)? => Ok(()),
             None => self.ingestion.write_tombstone(row_key),
         }
         .map_err(write_error)
@@ -379,15 +374,6 @@ mod tests {
         assert_eq!(keys(&engine, (Excluded("b"), Excluded("b")), Ascending, 9), "");
         assert_eq!(keys(&engine, (Included("c"), Included("a")), Ascending, 9), "");
         assert_eq!(keys(&engine, (Included("c"), Included("c")), Ascending, 9), "c");
-    }
-
-    #[test]
-    fn what_came_and_went_between_checkpoints_leaves_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
-        checkpoint(&engine, 1, &[("a".to_owned(), true)]);
-        checkpoint(&engine, 2, &[("a".to_owned(), false), ("b".to_owned(), false)]);
-        assert_eq!(engine.tree.tombstone_count(), 1);
     }
 
     /// Each round writes a thousand documents under new keys and deletes those of the round before.

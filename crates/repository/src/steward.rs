@@ -219,17 +219,7 @@ pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
     }
 }
 
-/// Brings memory down to `aim` bytes, as far as the engine has what is dropped: what was not read
-/// lately, and if that is not enough, the rest.
+/// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
 pub(crate) fn evict(store: &Store, aim: usize) {
-    let engine = store.views.oldest_engine().commit;
-    // What was read since is passed once more before it goes.
-    for _ in 0..2 {
-        for collection in store.hot.everything() {
-            let excess = store.hot.bytes().saturating_sub(aim);
-            if excess > 0 {
-                collection.evict(engine, &store.views, excess);
-            }
-        }
-    }
+    store.hot.evict(aim, store.views.oldest_engine().commit, &store.views);
 }

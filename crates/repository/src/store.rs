@@ -282,7 +282,8 @@ impl Store {
             _ if collection.is_volatile => (cell, None),
             _ => match self.engine.get(view.engine, collection.id, key.as_str())? {
                 Some(document) => {
-                    let cell = cell.or_else(|| collection.remember(view, key, &document));
+                    let remember = || self.hot.remember(view, collection, key, &document);
+                    let cell = cell.or_else(remember);
                     (cell, Some(document))
                 }
                 None => (cell, None),

@@ -35,6 +35,10 @@ pub(crate) struct Cell {
     pub collection: u32,
     /// Read since the last eviction looked at it.
     used: AtomicBool,
+    /// Waits to be looked at by eviction.
+    is_queued: AtomicBool,
+    /// The engine may have a version of it.
+    may_be_at_rest: AtomicBool,
     chain: Mutex<Chain>,
 }
 
@@ -59,9 +63,30 @@ pub(super) struct Look {
 }
 
 impl Cell {
-    pub(super) fn new(key: Key, collection: u32, newest: Version, used: bool) -> Self {
-        let chain = Mutex::new(Chain { newest, older: Vec::new() });
-        Self { key, collection, used: AtomicBool::new(used), chain }
+    pub(super) fn new(key: Key, collection: u32, newest: Version, may_be_at_rest: bool) -> Self {
+        Self {
+            key,
+            collection,
+            used: AtomicBool::new(true),
+            is_queued: AtomicBool::new(false),
+            may_be_at_rest: AtomicBool::new(may_be_at_rest),
+            chain: Mutex::new(Chain { newest, older: Vec::new() }),
+        }
+    }
+
+    /// Whether the engine may have a version of it, so that a deletion must be written.
+    pub(crate) fn may_be_at_rest(&self) -> bool {
+        self.may_be_at_rest.load(Ordering::Relaxed)
+    }
+
+    /// Says that the engine has it now.
+    pub(crate) fn set_at_rest(&self) {
+        self.may_be_at_rest.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets whether it waits for eviction; gives whether it did.
+    pub(super) fn set_queued(&self, is_queued: bool) -> bool {
+        self.is_queued.swap(is_queued, Ordering::Relaxed)
     }
 
     /// The version that `view` sees.

@@ -12,12 +12,8 @@ use crate::range::{Direction, KeyRange};
 use crate::settings::Settings;
 use crate::views::{View, Views};
 use parking_lot::{Mutex, RwLock};
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-
-/// Documents looked at under one lock by scans, so that nobody waits long for it.
-const SCAN_CHUNK: usize = 256;
 
 /// See the module.
 #[derive(Debug)]
@@ -36,8 +32,6 @@ pub(crate) struct Collection {
     /// Whether the settings are the defaults: then nobody needs to look at the shape.
     is_plain: AtomicBool,
     table: Table,
-    /// Where eviction goes on.
-    hand: Mutex<Option<Key>>,
     /// Whether somebody has read a range: only then is `recent` kept.
     is_ranged: AtomicBool,
     recent: Mutex<Recent>,
@@ -62,7 +56,6 @@ impl Collection {
             configured: AtomicU64::new(0),
             is_plain: AtomicBool::new(true),
             table: Table::default(),
-            hand: Mutex::default(),
             is_ranged: AtomicBool::new(false),
             recent: Mutex::default(),
             bytes: Arc::clone(bytes),
@@ -122,12 +115,12 @@ impl Collection {
     }
 
     /// Puts a new newest version; gives its cell, and the number of the version before, if it is
-    /// here. Only `apply` calls this.
+    /// here. `is_new`: the engine has no version. Only `apply` calls this.
     pub(crate) fn install(
         &self,
-        cell: Option<Arc<Cell>>,
-        key: &Key,
+        (key, cell): (&Key, Option<Arc<Cell>>),
         version: Version,
+        is_new: bool,
         views: &Views,
     ) -> (Arc<Cell>, Option<CommitNumber>) {
         if self.is_ranged.load(Ordering::Acquire) {
@@ -137,7 +130,7 @@ impl Collection {
             return self.replace(cell, version, views);
         }
         let new = version.clone();
-        match self.table.insert(key, || Some(Cell::new(key.clone(), self.id, new, true))) {
+        match self.table.insert(key, || Some(Cell::new(key.clone(), self.id, new, !is_new))) {
             Ok(cell) => {
                 self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
                 (cell, None)
@@ -172,7 +165,7 @@ impl Collection {
         // Asked under the lock: what is evicted later cannot be newer than what the view sees.
         let make = || match view.is_refused() {
             true => None,
-            false => Some(Cell::new(key.clone(), self.id, version, false)),
+            false => Some(Cell::new(key.clone(), self.id, version, true)),
         };
         match self.table.insert(key, make) {
             Ok(cell) => {
@@ -235,40 +228,38 @@ impl Collection {
         self.table.settle();
     }
 
-    /// Frees memory: drops versions that no view sees, and documents that the engine has at
-    /// `engine` and that were not read since they were passed last (second chance; Corbató 1968).
-    /// Stops once `enough` bytes are free, or when every document was passed; gives the bytes freed.
-    pub(crate) fn evict(&self, engine: CommitNumber, views: &Views, enough: usize) -> usize {
-        let mut hand = self.hand.lock();
+    /// Looks at documents that wait for eviction: drops those that the engine has at `engine` and
+    /// that were not read since they were looked at last (second chance; Corbató 1968). Gives those
+    /// that go on waiting.
+    pub(super) fn evict(
+        &self,
+        cells: Vec<Arc<Cell>>,
+        engine: CommitNumber,
+        views: &Views,
+    ) -> Vec<Arc<Cell>> {
+        let (mut waiting, mut unwanted) = (Vec::new(), Vec::new());
         let mut freed = 0;
-        let start = hand.clone();
-        let mut is_second_lap = false;
-        while freed < enough {
-            let from = hand.clone().map_or(Bound::Unbounded, Bound::Excluded);
-            let chunk = self.cells(
-                &KeyRange::new(from, Bound::Unbounded),
-                Direction::Ascending,
-                SCAN_CHUNK,
-            );
-            *hand = chunk.last().map(|cell| cell.key.clone());
-            let mut unwanted = Vec::new();
-            for cell in chunk {
-                let look = cell.prune(engine, views);
-                freed += look.freed;
-                if look.in_engine && (look.deleted || !(self.is_volatile || look.used)) {
-                    unwanted.push(cell);
-                }
-            }
-            freed += self.remove(&unwanted, engine, views);
-            let was_second_lap = is_second_lap;
-            is_second_lap |= hand.is_none();
-            let is_round = is_second_lap && *hand >= start;
-            if is_round || (was_second_lap && hand.is_none()) {
-                break;
+        for cell in cells {
+            let look = cell.prune(engine, views);
+            freed += look.freed;
+            if self.is_volatile && look.deleted && !look.in_engine {
+                // Views may still need to see that it is deleted.
+                waiting.push(cell);
+            } else if !look.in_engine || (self.is_volatile && !look.deleted) {
+                // It was changed meanwhile, and the next checkpoint lets it wait again; or it is
+                // volatile, and only its older versions could go.
+                cell.set_queued(false);
+            } else if look.used && !look.deleted {
+                waiting.push(cell);
+            } else {
+                unwanted.push(cell);
             }
         }
+        freed += self.remove(&unwanted, engine, views);
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
-        freed
+        // Somebody may still hold one that could not be dropped.
+        waiting.extend(unwanted.into_iter().filter(|cell| Arc::strong_count(cell) > 1));
+        waiting
     }
 
     /// Drops those of `cells` that are still unwanted; gives the bytes freed.
@@ -287,18 +278,28 @@ impl Collection {
 
     /// Every newest version that is here, in key order; `None`: it is deleted.
     pub(crate) fn each(&self, mut visit: impl FnMut(&Key, Option<&Document>)) {
-        for (key, cell) in &*self.table.order() {
-            visit(key, cell.newest().document.as_deref());
+        for cell in self.table.sorted() {
+            visit(&cell.key, cell.newest().document.as_deref());
         }
     }
 
-    /// Drops what no view sees any more of one document, which the caller lets go of.
-    pub(crate) fn tidy(&self, cell: Arc<Cell>, engine: CommitNumber, views: &Views) {
+    /// Drops what no view sees any more of one document, which a checkpoint has written; gives it
+    /// back if it is to wait for eviction.
+    pub(super) fn tidy(
+        &self,
+        cell: Arc<Cell>,
+        engine: CommitNumber,
+        views: &Views,
+    ) -> Option<Arc<Cell>> {
         let look = cell.prune(engine, views);
         let mut freed = look.freed;
-        if look.deleted && look.in_engine {
-            freed += self.remove(&[cell], engine, views);
+        let is_gone = look.deleted && look.in_engine;
+        let cells = [cell];
+        if is_gone {
+            freed += self.remove(&cells, engine, views);
         }
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
+        let [cell] = cells;
+        (Arc::strong_count(&cell) > 1 && !cell.set_queued(true)).then_some(cell)
     }
 }

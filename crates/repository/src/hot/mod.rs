@@ -2,8 +2,7 @@
 //!
 //! A document that is not here has not changed since the oldest engine state that any view reads
 //! from (`docs/transactions.md`, "What memory holds"). Reading, checking for conflicts and
-//! applying all lean on that rule; only [`Collection::evict`] and [`Collection::tidy`] could break
-//! it.
+//! applying all lean on that rule; only [`Hot::evict`] and [`Hot::tidy`] could break it.
 
 mod cell;
 mod collection;
@@ -16,12 +15,17 @@ pub(crate) use collection::Collection;
 pub(crate) use shape::Index;
 
 use crate::catalog::{EXPIRY_ID, VOLATILE_EXPIRY_ID};
-use crate::document::{Document, Timestamp};
-use crate::name::CollectionName;
-use parking_lot::RwLock;
+use crate::document::{CommitNumber, Document, Timestamp};
+use crate::name::{CollectionName, Key};
+use crate::views::{View, Views};
+use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Documents that eviction looks at together.
+const EVICTION_CHUNK: usize = 256;
 
 /// All collections. They are made in `apply` and never dropped while the repository is open.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub(crate) struct Hot {
     pub expiry: Arc<Collection>,
     /// The same for volatile collections.
     pub volatile_expiry: Arc<Collection>,
+    /// Documents that the engine has, in the order in which eviction looks at them.
+    waiting: Mutex<VecDeque<Arc<Cell>>>,
     /// The largest id that was ever given.
     last_id: AtomicU32,
     bytes: Arc<AtomicUsize>,
@@ -50,6 +56,7 @@ impl Hot {
             rows: RwLock::default(),
             expiry: expiry(EXPIRY_ID, false),
             volatile_expiry: expiry(VOLATILE_EXPIRY_ID, true),
+            waiting: Mutex::default(),
             last_id: AtomicU32::new(VOLATILE_EXPIRY_ID),
             bytes,
         }
@@ -121,6 +128,63 @@ impl Hot {
     /// Says that `id` is given.
     pub(crate) fn take_id(&self, id: u32) {
         self.last_id.fetch_max(id, Ordering::Relaxed);
+    }
+
+    /// Remembers what `view` read from the engine; see [`Collection::remember`].
+    pub(crate) fn remember(
+        &self,
+        view: &View,
+        collection: &Collection,
+        key: &Key,
+        document: &Arc<Document>,
+    ) -> Option<Arc<Cell>> {
+        let cell = collection.remember(view, key, document)?;
+        self.let_wait(&cell);
+        Some(cell)
+    }
+
+    /// Lets eviction look at a document some time.
+    pub(crate) fn let_wait(&self, cell: &Arc<Cell>) {
+        if !cell.set_queued(true) {
+            self.waiting.lock().push_back(Arc::clone(cell));
+        }
+    }
+
+    /// Drops what no view needs any more of documents that a checkpoint has written, in the order
+    /// of their collections.
+    pub(crate) fn tidy(&self, written: Vec<Arc<Cell>>, engine: CommitNumber, views: &Views) {
+        let collections = self.everything();
+        let mut at = 0;
+        for cell in written {
+            // Both are in the order of their ids.
+            while collections[at].id < cell.collection {
+                at += 1;
+            }
+            let waiting = collections[at].tidy(cell, engine, views);
+            self.waiting.lock().extend(waiting);
+        }
+    }
+
+    /// Drops documents that the engine has at `engine`, those first that nobody reads, until memory
+    /// is down to `aim` bytes or everything was looked at twice.
+    pub(crate) fn evict(&self, aim: usize, engine: CommitNumber, views: &Views) {
+        let collections: FxHashMap<u32, Arc<Collection>> =
+            self.everything().into_iter().map(|c| (c.id, c)).collect();
+        let mut looks = 2 * self.waiting.lock().len();
+        while self.bytes() > aim && looks > 0 {
+            let mut waiting = self.waiting.lock();
+            let count = waiting.len().min(EVICTION_CHUNK);
+            let mut chunk: Vec<Arc<Cell>> = waiting.drain(..count).collect();
+            drop(waiting);
+            looks = looks.saturating_sub(chunk.len().max(1));
+            chunk.sort_by_key(|cell| cell.collection);
+            while let Some(id) = chunk.last().map(|cell| cell.collection) {
+                let from = chunk.partition_point(|cell| cell.collection < id);
+                let cells = chunk.split_off(from);
+                let kept = collections[&id].evict(cells, engine, views);
+                self.waiting.lock().extend(kept);
+            }
+        }
     }
 
     /// Bytes that documents in memory take, as accounted.

@@ -1,7 +1,8 @@
-//! The cells of one collection: by hash for single documents, in order for ranges.
+//! The cells of one collection: by hash for single documents and, once somebody reads a range, in
+//! order as well.
 //!
-//! Each cell is held exactly twice here. New ones wait in a list before they join the order, so
-//! that a commit does not search a large ordered map; whoever reads the order lets them join first.
+//! New cells wait in a list before they join the order, so that a commit does not search a large
+//! ordered map; whoever reads the order lets them join first.
 
 use crate::hot::cell::Cell;
 use crate::name::Key;
@@ -10,12 +11,10 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Parts of the hash map: one that grows moves only its own cells while others are found.
 const SHARDS: usize = 64;
-
-/// Who holds a cell that nobody uses.
-pub(super) const HOLDERS: usize = 2;
 
 type Shard = RwLock<FxHashMap<Key, Arc<Cell>>>;
 
@@ -24,6 +23,8 @@ pub(super) type Order = BTreeMap<Key, Arc<Cell>>;
 #[derive(Debug)]
 pub(super) struct Table {
     shards: Box<[Shard]>,
+    /// Whether the order is kept.
+    is_ordered: AtomicBool,
     order: RwLock<Order>,
     /// Cells that are not in the order yet.
     fresh: Mutex<Vec<Arc<Cell>>>,
@@ -32,7 +33,8 @@ pub(super) struct Table {
 impl Default for Table {
     fn default() -> Self {
         let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
-        Self { shards, order: RwLock::default(), fresh: Mutex::default() }
+        let (order, fresh) = (RwLock::default(), Mutex::default());
+        Self { shards, is_ordered: AtomicBool::new(false), order, fresh }
     }
 }
 
@@ -59,12 +61,30 @@ impl Table {
         }
         let cell = Arc::new(make().ok_or(None)?);
         shard.insert(key.clone(), Arc::clone(&cell));
-        self.fresh.lock().push(Arc::clone(&cell));
+        // Under the shard's lock: whoever begins to keep the order passes the shard before, and
+        // finds the cell there, or after, and then this sees that the order is kept.
+        if self.is_ordered.load(Ordering::SeqCst) {
+            self.fresh.lock().push(Arc::clone(&cell));
+        }
         Ok(cell)
+    }
+
+    /// Keeps the order from now on.
+    fn keep_order(&self) {
+        let mut order = self.order.write();
+        if self.is_ordered.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for shard in &self.shards {
+            order.extend(shard.read().iter().map(|(key, cell)| (key.clone(), Arc::clone(cell))));
+        }
     }
 
     /// The cells in order.
     pub(super) fn order(&self) -> RwLockReadGuard<'_, Order> {
+        if !self.is_ordered.load(Ordering::SeqCst) {
+            self.keep_order();
+        }
         let is_settled = self.fresh.lock().is_empty();
         if !is_settled {
             drop(self.settled());
@@ -73,7 +93,7 @@ impl Table {
         self.order.read()
     }
 
-    /// The order, with every cell in it that was inserted before.
+    /// The order, with every cell in it that was inserted before, if it is kept.
     fn settled(&self) -> RwLockWriteGuard<'_, Order> {
         let mut order = self.order.write();
         let fresh = std::mem::take(&mut *self.fresh.lock());
@@ -81,21 +101,35 @@ impl Table {
         order
     }
 
-    /// Lets new cells join the order.
+    /// Lets new cells join the order, if it is kept.
     pub(super) fn settle(&self) {
-        drop(self.order());
+        if !self.fresh.lock().is_empty() {
+            drop(self.settled());
+        }
     }
 
-    /// Drops those of `cells` that the caller and the table alone hold and that `is_unwanted`.
+    /// Drops those of `cells` that nobody but the table and the caller, once, holds and that
+    /// `is_unwanted`.
     pub(super) fn remove(&self, cells: &[Arc<Cell>], mut is_unwanted: impl FnMut(&Cell) -> bool) {
         let mut order = self.settled();
         for cell in cells {
             let mut shard = self.shard(&cell.key).write();
+            let holders = 2 + usize::from(order.contains_key(&cell.key));
             // Nobody can find it now; and nobody else has it.
-            if Arc::strong_count(cell) == HOLDERS + 1 && is_unwanted(cell) {
+            if Arc::strong_count(cell) == holders && is_unwanted(cell) {
                 shard.remove(&cell.key);
                 order.remove(&cell.key);
             }
         }
+    }
+
+    /// Every cell, in the order of the keys.
+    pub(super) fn sorted(&self) -> Vec<Arc<Cell>> {
+        let mut cells: Vec<Arc<Cell>> = Vec::new();
+        for shard in &self.shards {
+            cells.extend(shard.read().values().cloned());
+        }
+        cells.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        cells
     }
 }
