@@ -23,7 +23,7 @@ use cases::{Case, Group};
 use client::{Client, Done};
 use measure::arguments::{Arguments, Flag};
 use measure::random::Zipf;
-use measure::{facts, process};
+use measure::{facts, process, warnings};
 use repository::Repository;
 use std::time::{Duration, Instant};
 use table::{Round, Row};
@@ -49,6 +49,7 @@ struct Turn {
 
 fn main() {
     let arguments = Arguments::read("commits", FLAGS);
+    warnings::show();
     let rounds = arguments.count("rounds") as usize;
     let turn = Turn {
         duration: Duration::from_secs_f64(arguments.number("seconds")),

@@ -63,6 +63,19 @@ impl Arguments {
         self.number(name) as u64
     }
 
+    /// Writes a result into the folder given as `--plots`, from the root of the repository; if it
+    /// is empty, next to the folder that is measured in.
+    pub fn save(&self, name: &str, text: &str) {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = match self.text("plots") {
+            "" => self.folder.with_extension("results"),
+            plots => root.join(plots),
+        };
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(name), text).unwrap();
+        eprintln!("wrote {}", folder.join(name).display());
+    }
+
     /// Removes what the last run left.
     pub fn clear(&self) {
         if self.folder.exists() {

@@ -4,8 +4,11 @@
 #![allow(dead_code, reason = "each program uses its own part")]
 
 pub mod arguments;
+pub mod chart;
 pub mod documents;
 pub mod facts;
+pub mod load;
 pub mod process;
 pub mod random;
+pub mod warnings;
 pub mod window;
