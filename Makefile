@@ -4,6 +4,10 @@
 #   make demo ONCE=1   the same, then stop; fails if there was an error
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
+#   make bench-repository
+#                      measure the repository alone, in half an hour, for docs/performance.md
+#   make soak-repository
+#                      ten minutes of sessions that come and go at full load
 #   make soak          the kill -9 test again and again, each time with another seed
 #   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
@@ -21,7 +25,17 @@ SOAK_RUNS ?= 20
 # Seconds that `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: setup build demo test soak bench fuzz
+# Where `make bench-repository` and `make soak-repository` put their data, on the disk that is to be
+# measured; where it is empty, below `target`.
+MEASURE_FOLDER ?=
+
+# More options for both: SMOKE=--smoke shows that they run, and measures nothing.
+SMOKE ?=
+
+MEASURE = cargo bench --locked --package repository
+MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
+
+.PHONY: setup build demo test soak bench bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -52,3 +66,10 @@ fuzz: setup
 bench: build
 	@scripts/setup.sh nginx wrk
 	cargo xtask bench $(ROUNDS) $(LOAD_SECONDS)
+
+bench-repository: setup
+	$(MEASURE) --bench commits -- $(MEASURE_OPTIONS)
+	$(MEASURE) --bench growth -- $(MEASURE_OPTIONS)
+
+soak-repository: setup
+	$(MEASURE) --bench churn -- $(MEASURE_OPTIONS)
