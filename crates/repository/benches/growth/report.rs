@@ -55,8 +55,11 @@ const SHOWN: &[Shown] = &[
     ("Ranges of 100 documents per second", &[("", "range of 100/s")]),
     ("Opening after closing, ms", &[("", "opening ms")]),
     (
-        "Recovery of 1 M commits, s",
-        &[("changes", "recovery of 1 M changes s"), ("additions", "recovery of 1 M additions s")],
+        "Opening after a crash, ms",
+        &[
+            ("changes replayed", "recovery of changes ms"),
+            ("additions", "recovery of additions ms"),
+        ],
     ),
     (
         "Bytes on disk per document",
