@@ -217,6 +217,11 @@ impl AtRest for Engine {
     }
 }
 
+/// The storage engine in a folder of its own, for whoever takes the repository's steps.
+pub fn open_engine(folder: &Path, cache_bytes: u64) -> Result<Box<dyn AtRest>, OpenError> {
+    Ok(Box::new(Engine::open(folder, cache_bytes)?))
+}
+
 /// The tables of one checkpoint, being written in key order.
 struct Tables<'a> {
     ingestion: AnyIngestion<'a>,

@@ -77,6 +77,7 @@ pub mod parts {
         AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
     };
     pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, Files, Lock};
+    pub use crate::engine::open_engine;
     pub use crate::stepped::{Log, Parts, Stepped};
     pub use crate::tranlog::SegmentSizes;
 }

@@ -2,24 +2,33 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod bench;
+pub mod indexes;
+pub mod random;
+
 use bytes::Bytes;
 use repository::{
-    CollectionName, Key, MediaType, Options, Outcome, Recovery, Repository, Timestamp, Transaction,
+    CollectionName, Document, IndexState, IndexStatus, Key, MediaType, Options, Outcome, Recovery,
+    Repository, Settings, Timestamp, Transaction, verify,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 pub struct Place {
     pub folder: tempfile::TempDir,
     pub now: Arc<AtomicU64>,
+    /// By how much looking at the clock moves it.
+    pub tick: Arc<AtomicU64>,
     pub memory_bytes: u64,
 }
 
 impl Place {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self { folder, now: Arc::new(AtomicU64::new(1_000_000)), memory_bytes: 64 << 20 }
+        let (now, tick) = (Arc::new(AtomicU64::new(1_000_000)), Arc::default());
+        Self { folder, now, tick, memory_bytes: 64 << 20 }
     }
 
     pub fn path(&self) -> &Path {
@@ -27,11 +36,13 @@ impl Place {
     }
 
     pub fn options(&self) -> Options {
-        let now = Arc::clone(&self.now);
+        let (now, tick) = (Arc::clone(&self.now), Arc::clone(&self.tick));
+        let look =
+            move || Timestamp(now.fetch_add(tick.load(Ordering::Relaxed), Ordering::Relaxed));
         Options {
             folder: self.path().to_owned(),
             memory_bytes: self.memory_bytes,
-            clock: Arc::new(move || Timestamp(now.load(Ordering::Relaxed))),
+            clock: Arc::new(look),
         }
     }
 
@@ -91,4 +102,46 @@ pub fn commit(repository: &Repository, transaction: Transaction) -> u64 {
         }
         other => panic!("expected a commit, got {other:?}"),
     }
+}
+
+pub fn named(name: &str) -> CollectionName {
+    CollectionName::new(name).unwrap()
+}
+
+pub fn text(document: &Document) -> String {
+    String::from_utf8(document.body.to_vec()).unwrap()
+}
+
+/// Gives a collection the settings that a text says.
+pub fn configure(repository: &Repository, name: &str, settings: &str) {
+    repository.configure(&named(name), &Settings::from_json(settings).unwrap()).unwrap();
+}
+
+/// Waits, within a generous bound, until something is so.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < end, "it did not come to this: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits until no index is being built.
+pub fn wait_built(repository: &Repository) {
+    let is_building = |status: &IndexStatus| matches!(status.state, IndexState::Building { .. });
+    wait_until("indexes are built", || !repository.indexes().iter().any(is_building));
+}
+
+/// Closes, and checks everything that is on disk; gives the documents of `notes`.
+pub fn close_and_verify(place: &Place, repository: Arc<Repository>) -> u64 {
+    repository.close().unwrap();
+    drop(repository);
+    verified(place)
+}
+
+/// Checks everything that is on disk; gives the documents of `notes`.
+pub fn verified(place: &Place) -> u64 {
+    let report = verify(place.path()).unwrap();
+    assert_eq!(report.findings, Vec::<String>::new());
+    report.documents.get("notes").copied().unwrap_or_default()
 }
