@@ -76,6 +76,12 @@ impl Engine {
         Ok(Self { tree, sequence, left: Mutex::default(), released: RwLock::default() })
     }
 
+    /// Lets go of states before `oldest`: from now on nobody begins to read one.
+    fn let_go(&self, oldest: EngineState) {
+        let mut released = self.released.write();
+        *released = oldest.sequence.max(*released);
+    }
+
     /// Keeps `state` from being released until the guard is dropped.
     fn hold(&self, state: EngineState) -> Result<RwLockReadGuard<'_, u64>, ReadError> {
         let released = self.released.read();
@@ -188,6 +194,8 @@ impl AtRest for Engine {
     }
 
     fn compact(&self, oldest: EngineState, is_idle: bool) -> Result<bool, EngineError> {
+        // Merging lets go of what came before, too.
+        self.let_go(oldest);
         let before = self.tree.current_version().id();
         let levels = compaction::Leveled::default().with_table_target_size(TABLE_BYTES);
         self.tree.compact(Arc::new(levels), oldest.sequence).map_err(write_error)?;
@@ -206,8 +214,7 @@ impl AtRest for Engine {
     }
 
     fn release(&self, oldest: EngineState) -> Result<(), EngineError> {
-        let mut released = self.released.write();
-        *released = oldest.sequence.max(*released);
+        self.let_go(oldest);
         let mut history = self.tree.get_version_history_lock();
         history.maintenance(&self.tree.tree_config().path, oldest.sequence).map_err(write_error)
     }
