@@ -265,6 +265,15 @@ pub enum CommitError {
     Overloaded(&'static str),
 }
 
+impl From<ReadError> for CommitError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::ViewTooOld(error) => Self::ViewTooOld(error),
+            error => Self::Read(error),
+        }
+    }
+}
+
 /// Why the settings of a collection were not changed.
 #[derive(Clone, Debug, Error)]
 pub enum ConfigureError {

@@ -212,7 +212,10 @@ impl Memory {
 pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
     let age_max = if is_short { VIEW_AGE_MAX_UNDER_PRESSURE_MS } else { VIEW_AGE_MAX_MS };
     let limit = Timestamp((store.clock)().0.saturating_sub(age_max));
+    // Not while a commit is decided: what its view sees must be kept until then.
+    let deciding = store.sequence.lock();
     let refused = store.views.refuse_before(limit);
+    drop(deciding);
     if refused > 0 {
         log::warn!("{refused} views were open for more than {age_max} ms and are refused");
         store.counters.refused_views.fetch_add(refused as u64, Ordering::Relaxed);

@@ -57,7 +57,7 @@ impl Transaction {
         if self.is_unchanged() {
             return Ok(Outcome::Unchanged(self.view.number));
         }
-        if let Some(duplicate) = self.duplicate().map_err(CommitError::Read)? {
+        if let Some(duplicate) = self.duplicate()? {
             return Ok(Outcome::Duplicate(duplicate));
         }
         let proposal = Proposal {
