@@ -139,7 +139,7 @@ fn reap_some(
     rows: &Arc<Collection>,
     passed: Option<&Key>,
 ) -> Result<Option<Key>, Delay> {
-    let view = store.views.open((store.clock)());
+    let view = store.views.pin((store.clock)());
     // Another commit of this very millisecond may still add rows; earlier ones cannot appear.
     let to = Bound::Excluded(expiry_row(view.time, 0, &Key::generated(String::new())));
     let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));

@@ -19,8 +19,11 @@ struct Open {
 /// Views that see the same.
 #[derive(Debug, Default)]
 struct Group {
+    /// Those that may be refused.
     count: usize,
-    /// When the first and the last of them was opened, by the clock.
+    /// Those of the repository's own work.
+    pins: usize,
+    /// When the first and the last of `count` was opened, by the clock.
     first: Timestamp,
     last: Timestamp,
 }
@@ -72,36 +75,41 @@ impl Views {
 
     /// Opens a view on the newest visible commit, at `now` or the time of that commit.
     pub(crate) fn open(self: &Arc<Self>, now: Timestamp) -> View {
+        self.enter(now, false)
+    }
+
+    /// Opens a view that is never refused, for the repository's own bounded work.
+    pub(crate) fn pin(self: &Arc<Self>, now: Timestamp) -> View {
+        self.enter(now, true)
+    }
+
+    fn enter(self: &Arc<Self>, now: Timestamp, is_pinned: bool) -> View {
         let mut open = self.open.lock();
         // Read under the lock: whoever holds it afterwards knows of this view.
         let number = self.visible();
         let engine = open.engine;
         let group = open.groups.entry((number, engine)).or_default();
-        if group.count == 0 {
-            group.first = now;
+        if is_pinned {
+            group.pins += 1;
+        } else {
+            if group.count == 0 {
+                group.first = now;
+            }
+            group.count += 1;
+            group.last = now;
         }
-        group.count += 1;
-        group.last = now;
         drop(open);
         let time = now.max(Timestamp(self.time.load(Ordering::Relaxed)));
-        View { number, time, engine, views: Arc::clone(self) }
-    }
-
-    /// Opens a view that is never refused, for the repository's own bounded work.
-    pub(crate) fn pin(self: &Arc<Self>) -> View {
-        let view = self.open(Timestamp(0));
-        if let Some(group) = self.open.lock().groups.get_mut(&(view.number, view.engine)) {
-            group.last = Timestamp(u64::MAX);
-        }
-        view
+        View { number, time, engine, is_pinned, views: Arc::clone(self) }
     }
 
     fn close(&self, view: &View) {
         let mut open = self.open.lock();
         // There is none if the view was refused meanwhile.
         if let Entry::Occupied(mut group) = open.groups.entry((view.number, view.engine)) {
-            group.get_mut().count -= 1;
-            if group.get().count == 0 {
+            let Group { count, pins, .. } = group.get_mut();
+            *(if view.is_pinned { &mut *pins } else { &mut *count }) -= 1;
+            if *count == 0 && *pins == 0 {
                 group.remove();
             }
         }
@@ -116,7 +124,8 @@ impl Views {
         while let Some((&(number, _), _)) = open.groups.first_key_value() {
             // All that see this commit go at once, with the last of them.
             let next = (number.next(), EngineState::default());
-            let is_old = open.groups.range(..next).all(|(_, group)| group.last < limit);
+            let is_old =
+                open.groups.range(..next).all(|(_, group)| group.pins == 0 && group.last < limit);
             if number >= visible || !is_old {
                 break;
             }
@@ -158,7 +167,7 @@ impl Views {
         open.engine = engine;
     }
 
-    /// The views that are open, oldest first.
+    /// The views that are open, oldest first, but for those of the repository's own work.
     pub(crate) fn list(&self) -> Vec<OpenViews> {
         let open = self.open.lock();
         let views = |(&(number, _), group): (&(CommitNumber, _), &Group)| OpenViews {
@@ -166,10 +175,10 @@ impl Views {
             count: group.count,
             opened: group.first,
         };
-        open.groups.iter().map(views).collect()
+        open.groups.iter().filter(|(_, group)| group.count > 0).map(views).collect()
     }
 
-    /// How many views are open.
+    /// How many views `list` gives.
     pub(crate) fn count(&self) -> usize {
         self.open.lock().groups.values().map(|group| group.count).sum()
     }
@@ -184,6 +193,7 @@ pub(crate) struct View {
     pub time: Timestamp,
     /// Where it reads what is not in memory.
     pub engine: EngineState,
+    is_pinned: bool,
     views: Arc<Views>,
 }
 
@@ -254,5 +264,23 @@ mod tests {
         );
         drop((old, late));
         assert_eq!(views.count(), 1, "closing what was refused changes nothing");
+    }
+
+    #[test]
+    fn a_pin_keeps_what_it_sees_only_while_it_is_there() {
+        let views = Arc::new(Views::new(CommitNumber(5), Timestamp(0), EngineState::default()));
+        let old = views.open(Timestamp(10));
+        let pin = views.pin(Timestamp(0));
+        views.publish(CommitNumber(6), Timestamp(0));
+        assert_eq!(views.refuse_before(Timestamp(1000)), 0);
+        assert_eq!((views.count(), views.list()[0].opened), (1, Timestamp(10)));
+        drop(pin);
+        assert_eq!(views.refuse_before(Timestamp(1000)), 1);
+        assert!(old.is_refused());
+        let pin = views.pin(Timestamp(0));
+        assert_eq!((views.count(), views.list().len()), (0, 0));
+        views.publish(CommitNumber(7), Timestamp(0));
+        assert!(views.any_between(CommitNumber(6), CommitNumber(7)), "it keeps versions, though");
+        drop(pin);
     }
 }
