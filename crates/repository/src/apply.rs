@@ -140,7 +140,9 @@ fn plan(
         let document = is_due.then_some(None);
         return Ok(Plan { collection, cell, is_new: false, document, rows });
     }
-    let document = match resolve(state, at, &staged.write, alive(current.clone(), at.1)) {
+    let expires = collection.as_ref().and_then(|collection| collection.default_expiry(at.1));
+    let found = (alive(current.clone(), at.1), expires);
+    let document = match resolve(state, at, &staged.write, found) {
         Ok(document) => document.map(|document| document.map(Arc::new)),
         Err(_) => return Err(misfit(Vec::new())),
     };
@@ -214,12 +216,13 @@ fn install(
     changed.push(Changed { cell, before, is_kept: !collection.is_volatile });
 }
 
-/// What the document becomes: `Some(None)`: it is deleted; `None`: it stays as it is.
+/// What the document becomes: `Some(None)`: it is deleted; `None`: it stays as it is. With what is
+/// there, and when a new document expires.
 fn resolve(
     state: &State<'_>,
     (number, time): (CommitNumber, Timestamp),
     write: &Write,
-    current: Option<Arc<Document>>,
+    (current, expires): (Option<Arc<Document>>, Option<Timestamp>),
 ) -> Result<Option<Option<Document>>, String> {
     let created = current.as_ref().map_or(time, |d| d.created);
     let document = |media_type, body, expires| Document {
@@ -236,6 +239,8 @@ fn resolve(
             Ok(Some(Some(document(media_type.clone(), body.clone(), *expires))))
         }
         Change::Merge(operations) => {
+            let expires = current.as_ref().map_or(expires, |current| current.expires);
+            let document = |body| document(MediaType::Json, body, expires);
             let merged = merge(operations, current.clone(), document)?;
             Ok(merged.map(Some))
         }
@@ -251,9 +256,8 @@ fn resolve(
 fn merge(
     operations: &[Merge],
     current: Option<Arc<Document>>,
-    document: impl Fn(MediaType, Bytes, Option<Timestamp>) -> Document,
+    document: impl Fn(Bytes) -> Document,
 ) -> Result<Option<Document>, String> {
-    let expires = current.as_ref().and_then(|d| d.expires);
     let mut merged = current;
     let mut is_changed = false;
     for operation in operations {
@@ -262,7 +266,7 @@ fn merge(
             return Err("the document would become too large".to_owned());
         }
         is_changed = true;
-        merged = Some(Arc::new(document(MediaType::Json, body, expires)));
+        merged = Some(Arc::new(document(body)));
     }
     Ok(merged.filter(|_| is_changed).map(Arc::unwrap_or_clone))
 }

@@ -1,6 +1,6 @@
 //! The documents of one collection in memory.
 
-use crate::document::{CommitNumber, Document};
+use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::hot::cell::{Cell, Version};
 use crate::hot::recent::Recent;
@@ -69,6 +69,12 @@ impl Collection {
             false if self.is_plain() => Durability::default(),
             false => self.shape.read().settings.durability,
         }
+    }
+
+    /// When a document expires that is written at `now` without an expiry of its own.
+    pub(crate) fn default_expiry(&self, now: Timestamp) -> Option<Timestamp> {
+        let after = if self.is_plain() { None } else { self.shape.read().settings.expiry_ms };
+        after.map(|ms| Timestamp(now.0.saturating_add(ms)))
     }
 
     /// Whether its settings are the defaults, and so it has no indexes.

@@ -85,7 +85,10 @@ impl Transaction {
             self.check_indexes(at, &MediaType::Json, body)?;
         }
         let staged = self.find_staged(collection, key);
-        let expires = current.as_ref().and_then(|document| document.expires);
+        let expires = match &current {
+            Some(document) => document.expires,
+            None => self.default_expiry(collection),
+        };
         let change = match staged.map(|at| &mut self.writes[at].write.change) {
             Some(Change::Merge(operations)) if !is_unique => {
                 return add_merge(operations, operation, &mut self.bytes);
@@ -102,9 +105,7 @@ impl Transaction {
 
     fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
         let at = self.known(collection);
-        let collection = self.collections[at].1.as_ref().filter(|c| !c.is_plain())?;
-        let after = collection.shape().settings.expiry_ms?;
-        Some(Timestamp(self.view.time.0.saturating_add(after)))
+        self.collections[at].1.as_ref()?.default_expiry(self.view.time)
     }
 
     /// Whether a document with this body may be in every index of its collection.
@@ -174,7 +175,9 @@ impl Transaction {
                 Some(Arc::new(self.document(media_type, body, *expires, base.as_deref())))
             }
             Change::Merge(operations) => operations.iter().fold(base.clone(), |current, op| {
-                let expires = current.as_ref().and_then(|d| d.expires);
+                let of_its_own =
+                    || self.writes[at].collection.as_ref()?.default_expiry(self.view.time);
+                let expires = current.as_ref().map_or_else(of_its_own, |d| d.expires);
                 match op.resolve(current.as_deref()) {
                     Ok(Some(body)) => {
                         let document =
