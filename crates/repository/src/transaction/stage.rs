@@ -168,7 +168,7 @@ impl Transaction {
     /// What a staged write makes of the document, as far as the view knows.
     pub(super) fn staged_document(&self, at: usize) -> Option<Arc<Document>> {
         let base = alive(self.writes[at].base.clone(), self.view.time);
-        match &self.writes[at].write.change {
+        let staged = match &self.writes[at].write.change {
             Change::Delete => None,
             Change::Put { media_type, body, expires } => {
                 let (media_type, body) = (media_type.clone(), body.clone());
@@ -191,7 +191,9 @@ impl Transaction {
             Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => {
                 base
             }
-        }
+        };
+        // A document may be put that has expired already.
+        alive(staged, self.view.time)
     }
 
     /// A document that is not committed yet, in the place of `base`.
