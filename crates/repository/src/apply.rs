@@ -114,7 +114,9 @@ fn plan(
         paths,
     };
     if staged.merges {
-        let versions = (staged.base.as_deref(), current.as_deref());
+        // One that has expired is gone for both, and what is gone was not changed elsewhere.
+        let (base, theirs) = (alive(staged.base.clone(), at.1), alive(current.clone(), at.1));
+        let versions = (base.as_deref(), theirs.as_deref());
         match merged(staged.collection.as_deref(), versions, &staged.write.change) {
             Ok(change) => staged.write.change = change,
             Err(paths) => return Err(misfit(paths)),
