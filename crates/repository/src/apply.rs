@@ -4,8 +4,9 @@ use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Place};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::hot::{Cell, Collection, Hot, Version, alive};
+use crate::index::IndexError;
 use crate::json;
-use crate::limits::DOCUMENT_BYTES_MAX;
+use crate::limits::{DOCUMENT_BYTES_MAX, TRANSACTION_BYTES_MAX};
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
 use crate::record::{Change, Write};
@@ -38,6 +39,23 @@ pub(crate) struct Staged {
 impl Staged {
     pub(crate) fn place(&self) -> Place {
         (self.write.collection.clone(), self.write.key.clone())
+    }
+
+    /// A conflict over it with whoever has changed it last.
+    fn contested(&self) -> Contested {
+        let competitor = self.cell.as_ref().map(|cell| cell.last_change()).unwrap_or_default();
+        let (collection, key) = self.place();
+        Contested { collection, key, competitor, paths: Vec::new() }
+    }
+
+    /// Whether it removes something that is there.
+    pub(crate) fn makes_room(&self) -> bool {
+        match (&self.write.change, &self.cell) {
+            (Change::Clear { .. } | Change::Expire(_), _) => true,
+            (Change::Delete, Some(cell)) => cell.newest().document.is_some(),
+            (Change::Delete, None) => self.base.is_some(),
+            _ => false,
+        }
     }
 }
 
@@ -79,9 +97,16 @@ pub(crate) fn apply(
 ) -> Result<Applied, Contested> {
     let mut plans = Vec::with_capacity(writes.len());
     let mut is_rewritten = false;
+    let mut bytes = 0;
     for staged in writes.iter_mut() {
         is_rewritten |= staged.merges;
         plans.push(plan(state, (number, time), staged)?);
+        bytes += staged.write.bytes();
+        // What was staged keeps to the bound; what was merged with it may not. On its next try the
+        // transaction stages what is there now, and is told.
+        if is_rewritten && bytes > TRANSACTION_BYTES_MAX {
+            return Err(staged.contested());
+        }
     }
     let mut changed = Vec::with_capacity(writes.len());
     for (staged, plan) in writes.iter().zip(plans) {
@@ -127,20 +152,8 @@ fn plan(
         return Ok(Plan { collection, cell, is_new: false, document: None, rows });
     }
     if let Change::Expire(due) = staged.write.change {
-        let is_unread = cell.is_none() && staged.base.is_none();
-        let is_due = is_unread || current.as_deref().and_then(rows::row_time) == Some(due);
-        let rows = match &collection {
-            _ if !is_due => Vec::new(),
-            // It has not changed since its row was there; of other rows there are none.
-            Some(collection) if !is_unread => {
-                let key = &staged.write.key;
-                let rows = rows::changes(collection, key, (current.as_deref(), None, false));
-                rows.map_err(|_| misfit(Vec::new()))?
-            }
-            _ => vec![RowChange::expired(due)],
-        };
-        let document = is_due.then_some(None);
-        return Ok(Plan { collection, cell, is_new: false, document, rows });
+        let expired = expire(due, staged, (collection, cell), current.as_deref());
+        return expired.map_err(|_| misfit(Vec::new()));
     }
     let expires = collection.as_ref().and_then(|collection| collection.default_expiry(at.1));
     let found = (alive(current.clone(), at.1), expires);
@@ -168,6 +181,26 @@ fn plan(
     let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
     let is_new = cell.is_none() && staged.base.is_none();
     Ok(Plan { collection, cell, is_new, document, rows })
+}
+
+/// What the removal of a document comes to whose row in the table of what expires says `due`.
+fn expire(
+    due: Timestamp,
+    staged: &Staged,
+    (collection, cell): (Option<Arc<Collection>>, Option<Arc<Cell>>),
+    current: Option<&Document>,
+) -> Result<Plan, IndexError> {
+    let is_unread = cell.is_none() && staged.base.is_none();
+    let is_due = is_unread || current.and_then(rows::row_time) == Some(due);
+    let rows = match &collection {
+        _ if !is_due => Vec::new(),
+        // It has not changed since its row was there; of other rows there are none.
+        Some(collection) if !is_unread => {
+            rows::changes(collection, &staged.write.key, (current, None, false))?
+        }
+        _ => vec![RowChange::expired(due)],
+    };
+    Ok(Plan { collection, cell, is_new: false, document: is_due.then_some(None), rows })
 }
 
 fn carry_out(

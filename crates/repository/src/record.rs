@@ -5,6 +5,7 @@
 
 use crate::catalog::Configure;
 use crate::document::{MediaType, Timestamp};
+use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
 use crate::settings::Settings;
@@ -40,6 +41,23 @@ pub(crate) struct Write {
     pub collection: CollectionName,
     pub key: Key,
     pub change: Change,
+}
+
+/// At most the bytes that a write takes in a record beside its names, body and merge operations.
+const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
+
+impl Write {
+    /// At most the bytes that it takes in a record.
+    pub(crate) fn bytes(&self) -> usize {
+        let content = match &self.change {
+            Change::Put { body, .. } => body.len(),
+            Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
+            Change::Configure(change) => change.bytes(),
+            Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
+            Change::Delete | Change::Expire(_) | Change::Reindex => 0,
+        };
+        WRITE_OVERHEAD_BYTES + self.collection.as_str().len() + self.key.as_str().len() + content
+    }
 }
 
 const PUT: u8 = 1;

@@ -139,9 +139,9 @@ impl Transaction {
             self.check_indexes(known, media_type, body)?;
         }
         let staged = self.find_staged(collection, key);
-        let before = staged.map_or(0, |at| write_bytes(&self.writes[at].write));
+        let before = staged.map_or(0, |at| self.writes[at].write.bytes());
         let write = Write { collection: collection.clone(), key: key.clone(), change };
-        let bytes = self.bytes - before + write_bytes(&write);
+        let bytes = self.bytes - before + write.bytes();
         if bytes > TRANSACTION_BYTES_MAX {
             return Err(StageError::TransactionTooLarge);
         }
@@ -223,21 +223,6 @@ fn is_unique(collection: &Collection, operation: &Merge) -> bool {
     let shape = collection.shape();
     let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
     unique.any(|index| index.definition.paths.iter().any(|path| operation.may_change(&path.path)))
-}
-
-/// At most the bytes that a write takes in a record beside its names, body and merge operations.
-const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
-
-/// At most the bytes that a write takes in a record.
-fn write_bytes(Write { collection, key, change }: &Write) -> usize {
-    let content = match change {
-        Change::Put { body, .. } => body.len(),
-        Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
-        Change::Configure(change) => change.bytes(),
-        Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
-        Change::Delete | Change::Expire(_) | Change::Reindex => 0,
-    };
-    WRITE_OVERHEAD_BYTES + collection.as_str().len() + key.as_str().len() + content
 }
 
 fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
