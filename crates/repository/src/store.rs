@@ -118,7 +118,7 @@ impl Store {
     pub(crate) fn commit(&self, proposal: Proposal<'_>) -> Result<Decision, CommitError> {
         let mut record = encode(proposal.writes);
         let mut sequence = self.sequence.lock();
-        self.check(&sequence, proposal.view)?;
+        self.check(&sequence, proposal.view, proposal.writes)?;
         if !proposal.in_lane && self.lane.is_reserved() {
             let places: Vec<Place> = proposal.writes.iter().map(Staged::place).collect();
             if self.lane.holds_back(places.iter()) {
@@ -157,12 +157,18 @@ impl Store {
     }
 
     /// Whether any commit can be decided now.
-    fn check(&self, sequence: &Sequence, view: &View) -> Result<(), CommitError> {
+    fn check(
+        &self,
+        sequence: &Sequence,
+        view: &View,
+        writes: &[Staged],
+    ) -> Result<(), CommitError> {
         if sequence.is_closed {
             return Err(CommitError::Closed);
         }
         self.tranlog.check()?;
-        if self.hot.bytes() > self.hot_bytes_max {
+        // What only removes is let through, or a full memory could never be emptied.
+        if self.hot.bytes() > self.hot_bytes_max && !writes.iter().all(Staged::makes_room) {
             return Err(CommitError::Overloaded("memory is full of unwritten documents"));
         }
         if sequence.last.0 - sequence.logged.0 > VOLATILE_COMMITS_MAX / 2 {
