@@ -19,28 +19,30 @@ pub(crate) enum CheckpointError {
 
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
-    let _work = store.engine_work.lock();
-    let (view, time, mut changed) = {
+    let mut engine_holds = store.engine_work.lock();
+    let (view, time, logged, mut changed) = {
         let mut sequence = store.sequence.lock();
         let view = store.views.pin(Timestamp(0));
         sequence.listed_after = view.number;
-        (view, sequence.time, std::mem::take(&mut sequence.changed))
+        (view, sequence.time, sequence.logged, std::mem::take(&mut sequence.changed))
     };
-    if !changed.is_empty() {
+    // Records without changes count too: the log before them would be kept for ever.
+    let is_behind = !changed.is_empty() || logged > *engine_holds;
+    if is_behind {
         changed = in_order(changed);
         let written = write(store, &view, StateRow { commit: view.number, time }, &changed);
         if let Err(error) = written {
             store.sequence.lock().changed.append(&mut changed);
             return Err(error);
         }
+        *engine_holds = view.number;
     }
     // Where nothing was to be written, the engine holds this commit as well as the one before.
     store.refresh_engine(view.number);
     let commit = view.number;
     drop(view);
-    let is_empty = changed.is_empty();
     store.hot.tidy(changed, store.views.oldest_engine().commit, &store.views);
-    if !is_empty {
+    if is_behind {
         store.tranlog.checkpointed(commit);
     }
     Ok(())
@@ -91,7 +93,8 @@ fn version_at(cell: &Cell, view: CommitNumber) -> Option<Arc<Document>> {
     }
 }
 
-/// Merges tables while that pays, more of them when there is nothing else to do. Commits and checkpoints go on meanwhile.
+/// Merges tables while that pays, more of them when there is nothing else to do. Commits and
+/// checkpoints go on meanwhile.
 pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
     while store.engine.compact(store.views.oldest_engine(), is_idle)? {

@@ -114,7 +114,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         clock: Arc::clone(&options.clock),
         counters: Counters::default(),
         hot_bytes_max: (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize,
-        engine_work: Mutex::new(()),
+        engine_work: Mutex::new(replayed.checkpoint),
         compaction: Mutex::new(()),
         _lock: folder.lock,
     };

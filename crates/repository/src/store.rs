@@ -101,8 +101,8 @@ pub(crate) struct Store {
     /// Beyond this, memory is full of what the engine does not have yet.
     pub hot_bytes_max: usize,
     /// Held by whoever writes a checkpoint: a later one that finished first would let go of what
-    /// the earlier one has not written.
-    pub engine_work: Mutex<()>,
+    /// the earlier one has not written. The commit that the engine's files say they hold.
+    pub engine_work: Mutex<CommitNumber>,
     /// Held by whoever merges tables.
     pub compaction: Mutex<()>,
     /// Locked for as long as anybody can still reach the engine.
