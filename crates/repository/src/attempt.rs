@@ -130,7 +130,7 @@ impl Repository {
             match self.attempt(body, true, conflicts)? {
                 Try::Done(ran) => return Ok(ran),
                 // It touched something that was not reserved.
-                Try::Lost(lost) if tries < LANE_TRIES => turn.reserve(lost.footprint()),
+                Try::Lost(lost) if tries + 1 < LANE_TRIES => turn.reserve(lost.footprint()),
                 // What it lost to may have been under way when everything was reserved.
                 Try::Lost(_) | Try::HeldBack => turn.reserve_everything(),
             }
