@@ -111,9 +111,9 @@ pub const REAP_DOCUMENTS_MAX: usize = 500;
 /// Documents that one commit of the building of an index passes.
 pub const BUILD_DOCUMENTS_MAX: usize = 250;
 
-/// Commits of volatile collections since the last one that the log knows of. More:
-/// `CommitError::Overloaded`. Opening skips as many numbers where there are volatile collections,
-/// so that no number is given twice.
+/// Numbers that opening skips where there are volatile collections, so that none is given twice.
+/// Half as many commits after the last one that the log was told of, which the loss of power may
+/// take back: `CommitError::Overloaded`.
 pub const VOLATILE_COMMITS_MAX: u64 = 1 << 24;
 
 /// How often, in milliseconds, the log is told how far volatile commits have taken the numbers.

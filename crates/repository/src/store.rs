@@ -328,3 +328,41 @@ fn merges(writes: &mut [Staged], contested: &Contested) -> bool {
     staged.merges = is_put && staged.collection.as_ref().is_some_and(wants);
     staged.merges
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::MediaType;
+    use crate::repository::{Options, Repository};
+    use crate::settings::Settings;
+    use bytes::Bytes;
+
+    /// The clock stands still, so the steward tells the log once at most.
+    #[test]
+    fn commits_that_the_log_does_not_know_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock: Clock = Arc::new(|| Timestamp(1));
+        let options = Options { folder: folder.path().to_owned(), memory_bytes: 64 << 20, clock };
+        let (repository, _) = Repository::open(options).unwrap();
+        let settings = Settings { durability: Durability::Volatile, ..Settings::default() };
+        let name = CollectionName::new("notes").unwrap();
+        repository.configure(&name, &settings).unwrap();
+        let put = || {
+            let mut transaction = repository.begin().unwrap();
+            let key = Key::new("a").unwrap();
+            transaction.put(&name, &key, MediaType::Json, Bytes::from("1"), None).unwrap();
+            transaction.commit().map(drop)
+        };
+        put().unwrap();
+        let skip_to = |unknown: u64| {
+            let mut sequence = repository.store.sequence.lock();
+            sequence.last = CommitNumber(sequence.logged.0 + unknown);
+        };
+        skip_to(VOLATILE_COMMITS_MAX / 2);
+        put().unwrap();
+        let refused = put();
+        assert!(matches!(refused, Err(CommitError::Overloaded(_))), "{refused:?}");
+        repository.store.mark();
+        put().unwrap();
+    }
+}
