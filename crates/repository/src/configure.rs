@@ -5,6 +5,7 @@ use crate::catalog::{self, COLLECTIONS, Configure};
 use crate::document::CommitNumber;
 use crate::errors::{ConfigureError, ReadError, StageError};
 use crate::hot::{Collection, Index};
+use crate::index::IndexError;
 use crate::name::{CollectionName, Key};
 use crate::record::Change;
 use crate::repository::Repository;
@@ -22,9 +23,25 @@ pub enum IndexState {
         /// Documents that were passed.
         passed: u64,
     },
-    /// It is unique, and two documents have the same values. It is tried again when the repository
-    /// is opened, or once it was taken out of the settings and put in again.
-    Failed(Duplicate),
+    /// There are documents that it cannot hold. It is tried again when the repository is opened,
+    /// or once it was taken out of the settings and put in again.
+    Failed(BuildFailure),
+}
+
+/// Why an index cannot be built on the documents that are there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildFailure {
+    /// It is unique, and two documents have the same values.
+    #[error(transparent)]
+    Duplicate(#[from] Duplicate),
+    /// A document does not fit it.
+    #[error("the document {key} does not fit: {why}")]
+    Unfit {
+        /// The document.
+        key: Key,
+        /// What is wrong with it.
+        why: IndexError,
+    },
 }
 
 /// An index and how far it is.
@@ -100,7 +117,7 @@ fn stage(
 
 fn status(collection: &Collection, index: &Index, visible: CommitNumber) -> IndexStatus {
     let state = match &*index.failure.lock() {
-        Some(duplicate) => IndexState::Failed(duplicate.clone()),
+        Some(failure) => IndexState::Failed(failure.clone()),
         None if index.is_ready_at(visible) => IndexState::Ready,
         None => IndexState::Building { passed: index.passed.load(Ordering::Relaxed) },
     };

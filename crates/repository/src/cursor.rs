@@ -50,11 +50,19 @@ impl<'a> Cursor<'a> {
 
     /// The next document that is not expired.
     pub(crate) fn next(&mut self) -> Result<Option<(Key, Arc<Document>)>, ReadError> {
+        while let Some((key, document)) = self.next_or_expired()? {
+            if let Some(document) = alive(Some(document), self.view.time) {
+                return Ok(Some((key, document)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next document, expired or not.
+    pub(crate) fn next_or_expired(&mut self) -> Result<Option<(Key, Arc<Document>)>, ReadError> {
         loop {
-            if let Some((key, document)) = self.page.pop_front() {
-                if let Some(document) = alive(Some(document), self.view.time) {
-                    return Ok(Some((key, document)));
-                }
+            if let Some(next) = self.page.pop_front() {
+                return Ok(Some(next));
             } else if self.is_done {
                 return Ok(None);
             } else {

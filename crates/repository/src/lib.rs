@@ -47,7 +47,7 @@ mod verify;
 mod views;
 
 pub use attempt::{Attempt, Ran, RunError};
-pub use configure::{IndexState, IndexStatus};
+pub use configure::{BuildFailure, IndexState, IndexStatus};
 pub use conflict::{Conflict, Contested};
 pub use contention::ContendedDocument;
 pub use document::{CommitNumber, Document, MediaType, Timestamp};

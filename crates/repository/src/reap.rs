@@ -4,10 +4,12 @@
 
 use crate::apply::Staged;
 use crate::catalog::{COLLECTIONS, Configure};
+use crate::configure::BuildFailure;
 use crate::cursor::Cursor;
 use crate::durability::Durability;
 use crate::errors::{CommitError, ReadError, StageError};
 use crate::hot::{Collection, Index};
+use crate::index;
 use crate::limits::{BUILD_DOCUMENTS_MAX, REAP_DOCUMENTS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
@@ -82,8 +84,7 @@ impl Reaper {
         for collection in store.hot.collections() {
             let shape = collection.shape();
             for index in &shape.indexes {
-                let is_wanted = !index.is_ready() && index.failure.lock().is_none();
-                if is_wanted {
+                if !index.is_ready() && index.failure.lock().is_none() {
                     return self.build(store, &collection, index);
                 }
             }
@@ -207,9 +208,15 @@ fn build_some(
     let mut transaction = Transaction::new(Arc::clone(store));
     let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
     let range = KeyRange::new(from, Bound::Unbounded);
+    // Expired ones too: they have their rows until they are removed.
     let keys = transaction.keys(collection, range, BUILD_DOCUMENTS_MAX)?;
     let last = keys.last().cloned();
     for key in &keys {
+        let document = transaction.peek(&collection.name, key)?;
+        let values = document.map(|document| index::values(&index.definition, &document));
+        if let Some(Err(why)) = values {
+            return Ok(fail(index, BuildFailure::Unfit { key: key.clone(), why }));
+        }
         transaction.stage(&collection.name, key, Change::Reindex)?;
     }
     if keys.is_empty() {
@@ -224,14 +231,20 @@ fn build_some(
             Ok(last.map_or(Built::All, Built::Some))
         }
         Outcome::Conflict(_) | Outcome::HeldBack => Ok(Built::Again),
-        Outcome::Duplicate(duplicate) if duplicate.index == index.definition.name => {
-            log::error!("the index {} cannot be built: {duplicate}", duplicate.index);
-            *index.failure.lock() = Some(duplicate);
-            Ok(Built::Failed)
+        // Perhaps of another index that is to be built; then this one gets on without it.
+        Outcome::Duplicate(duplicate) => {
+            let shape = collection.shape();
+            let failed = shape.index(&duplicate.index).map_or(index, |failed| failed);
+            Ok(fail(failed, duplicate.into()))
         }
-        // Another unique index has a duplicate; it will fail by itself, or already has.
-        Outcome::Duplicate(_) => Ok(Built::Failed),
     }
+}
+
+fn fail(index: &Index, why: BuildFailure) -> Built {
+    let name = &index.definition.name;
+    log::error!("the index {name} of {} cannot be built: {why}", index.rows.name);
+    *index.failure.lock() = Some(why);
+    Built::Failed
 }
 
 /// Removes some rows of an index that is no longer wanted. `true`: all are gone.

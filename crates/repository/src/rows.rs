@@ -82,8 +82,28 @@ pub(crate) fn are_checked(collection: &Collection, merged: &str, sides: [&str; 2
     })
 }
 
+/// Every row that a document has, and why it cannot have those of an index that is ready. One
+/// that is being built may meet documents that do not fit it.
+pub(crate) fn of_document(
+    collection: &Collection,
+    key: &Key,
+    document: &Document,
+) -> (Vec<RowChange>, Option<IndexError>) {
+    let mut rows = expiry_changes(None, Some(document));
+    let mut unfit = None;
+    for index in &collection.shape().indexes {
+        match index::values(&index.definition, document) {
+            Ok(values) => push(index, key, &mut rows, (&values, &[]), true),
+            Err(error) if index.is_ready() => unfit = Some(error),
+            Err(_) => {}
+        }
+    }
+    (rows, unfit)
+}
+
 /// The rows that change when `before` becomes `after`. With `again`, all rows of `after` in
-/// indexes that are being built.
+/// indexes that are being built. A document that was there before an index, and does not fit it,
+/// has no rows in it; no other may come.
 pub(crate) fn changes(
     collection: &Collection,
     key: &Key,
@@ -99,11 +119,10 @@ pub(crate) fn changes(
             Some(document) => index::values(&index.definition, document),
             None => Ok(Vec::new()),
         };
-        let is_ready = index.is_ready();
-        let (old, new) = if again {
-            (Vec::new(), if is_ready { Vec::new() } else { of(after)? })
-        } else {
-            (of(before)?, of(after)?)
+        let (old, new) = match again {
+            true if index.is_ready() => continue,
+            true => (Vec::new(), of(after).unwrap_or_default()),
+            false => (of(before).unwrap_or_default(), of(after)?),
         };
         push(index, key, &mut rows, (&old, &new), false);
         push(index, key, &mut rows, (&new, &old), true);

@@ -143,14 +143,13 @@ impl Checker<'_> {
             return;
         }
         check(&mut self.report, (collection.name.as_str(), key), document, last);
-        match rows::changes(collection, key, (None, Some(document), false)) {
-            Ok(rows) => {
-                for row in rows {
-                    let (rows, row) = row.place(hot, collection, key);
-                    self.expect(&rows, &row, key);
-                }
-            }
-            Err(error) => self.report.found(format!("{}/{key}: {error}", collection.name)),
+        let (rows, unfit) = rows::of_document(collection, key, document);
+        for row in rows {
+            let (rows, row) = row.place(hot, collection, key);
+            self.expect(&rows, &row, key);
+        }
+        if let Some(error) = unfit {
+            self.report.found(format!("{}/{key}: {error}", collection.name));
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a collection is like: its settings and its indexes.
 
 use crate::catalog::Catalog;
+use crate::configure::BuildFailure;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::hot::Hot;
@@ -8,7 +9,6 @@ use crate::hot::collection::Collection;
 use crate::index::IndexDefinition;
 use crate::name::CollectionName;
 use crate::settings::Settings;
-use crate::transaction::Duplicate;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,7 +34,7 @@ pub(crate) struct Index {
     /// Documents that building it has passed.
     pub passed: AtomicU64,
     /// Why it cannot be built.
-    pub failure: Mutex<Option<Duplicate>>,
+    pub failure: Mutex<Option<BuildFailure>>,
 }
 
 const NOT_READY: u64 = u64::MAX;

@@ -11,6 +11,7 @@ use crate::json;
 use crate::limits::CONTESTED_PATHS_MAX;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
+use crate::record::Change;
 use crate::store::{Decision, Proposal};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -83,7 +84,12 @@ impl Transaction {
             let indexed = self.writes[at].collection.as_ref().filter(|c| !c.is_plain());
             let Some(collection) = indexed.cloned() else { continue };
             let shape = collection.shape();
+            let is_built_on = self.writes[at].write.change == Change::Reindex;
             for index in shape.indexes.iter().filter(|index| index.definition.unique) {
+                // Building an index changes no document, so the others stay as they are.
+                if is_built_on && (index.is_ready() || index.failure.lock().is_some()) {
+                    continue;
+                }
                 let Some(document) = self.staged_document(at) else { continue };
                 // It was checked when it was staged.
                 let values = index::values(&index.definition, &document).unwrap_or_default();

@@ -175,7 +175,8 @@ impl Transaction {
         Ok(rows)
     }
 
-    /// The first keys in a range of a collection or of the rows of an index, as the view has them.
+    /// The first keys in a range of a collection or of the rows of an index, as the view has them;
+    /// those of expired documents too.
     pub(crate) fn keys(
         &self,
         collection: &Collection,
@@ -186,7 +187,7 @@ impl Transaction {
         let mut cursor = Cursor::new(&self.store, &self.view, collection, range, ascending);
         let mut keys = Vec::new();
         while keys.len() < limit
-            && let Some((key, _)) = cursor.next()?
+            && let Some((key, _)) = cursor.next_or_expired()?
         {
             keys.push(key);
         }
