@@ -317,7 +317,9 @@ fn merged(
         let document = document.filter(|d| d.media_type == MediaType::Json)?;
         std::str::from_utf8(&document.body).ok().map(str::to_owned)
     };
-    let Change::Put { media_type, body, expires } = mine else { return Err(Vec::new()) };
+    let Change::Put { media_type: MediaType::Json, body, expires } = mine else {
+        return Err(Vec::new());
+    };
     let (Some(base), Some(theirs)) = (text(base), text(theirs)) else { return Err(Vec::new()) };
     let mine = std::str::from_utf8(body).map_err(|_| Vec::new())?;
     let body = json::three_way(&base, mine, &theirs)?;
@@ -325,7 +327,7 @@ fn merged(
     if body.len() > DOCUMENT_BYTES_MAX || !is_unique {
         return Err(Vec::new());
     }
-    Ok(Change::Put { media_type: media_type.clone(), body: body.into(), expires: *expires })
+    Ok(Change::Put { media_type: MediaType::Json, body: body.into(), expires: *expires })
 }
 
 fn configure(hot: &Hot, change: &Configure, current: Option<&Document>) -> Result<String, String> {

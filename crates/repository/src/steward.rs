@@ -201,7 +201,8 @@ impl Memory {
     /// Lets the log know of volatile commits from time to time, so that no number is given twice.
     fn mark(&mut self, store: &Store) {
         let now = (store.clock)();
-        if now.0.saturating_sub(self.marked.0) >= VOLATILE_MARK_MS {
+        // Either way: a clock may be set back.
+        if now.0.abs_diff(self.marked.0) >= VOLATILE_MARK_MS {
             self.marked = now;
             store.mark();
         }
@@ -224,5 +225,6 @@ pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
 
 /// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
 pub(crate) fn evict(store: &Store, aim: usize) {
-    store.hot.evict(aim, store.views.oldest_engine().commit, &store.views);
+    let engine = (store.views.oldest_engine().commit, store.views.engine().commit);
+    store.hot.evict(aim, engine, &store.views);
 }

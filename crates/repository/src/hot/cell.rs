@@ -36,7 +36,7 @@ pub(crate) struct Cell {
     /// Read since the last eviction looked at it.
     used: AtomicBool,
     /// Waits to be looked at by eviction.
-    is_queued: AtomicBool,
+    is_waiting: AtomicBool,
     /// The engine may have a version of it.
     may_be_at_rest: AtomicBool,
     chain: Mutex<Chain>,
@@ -55,6 +55,8 @@ pub(super) struct Look {
     pub freed: usize,
     /// Bytes that are still held.
     pub held: usize,
+    /// The commit that wrote the newest version.
+    pub newest: CommitNumber,
     /// The engine has the newest version.
     pub in_engine: bool,
     /// Read since the last look.
@@ -68,7 +70,7 @@ impl Cell {
             key,
             collection,
             used: AtomicBool::new(true),
-            is_queued: AtomicBool::new(false),
+            is_waiting: AtomicBool::new(false),
             may_be_at_rest: AtomicBool::new(may_be_at_rest),
             chain: Mutex::new(Chain { newest, older: Vec::new() }),
         }
@@ -85,8 +87,8 @@ impl Cell {
     }
 
     /// Sets whether it waits for eviction; gives whether it did.
-    pub(super) fn set_queued(&self, is_queued: bool) -> bool {
-        self.is_queued.swap(is_queued, Ordering::Relaxed)
+    pub(super) fn set_waiting(&self, is_waiting: bool) -> bool {
+        self.is_waiting.swap(is_waiting, Ordering::Relaxed)
     }
 
     /// The version that `view` sees.
@@ -134,6 +136,7 @@ impl Cell {
         Look {
             freed,
             held: chain.bytes(&self.key),
+            newest: chain.newest.number,
             in_engine: chain.newest.number <= engine,
             used: self.used.swap(false, Ordering::Relaxed),
             deleted: chain.newest.document.is_none(),

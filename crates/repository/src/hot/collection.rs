@@ -234,34 +234,36 @@ impl Collection {
         self.table.settle();
     }
 
-    /// Looks at documents that wait for eviction: drops those that the engine has at `engine` and
+    /// Looks at documents that waited for eviction: drops those that the engine has at `oldest` and
     /// that were not read since they were looked at last (second chance; Corbató 1968). Gives those
-    /// that go on waiting.
+    /// that are to wait on. One that is newer than the engine's `newest` commit is not: the
+    /// checkpoint that writes it lets it wait again.
     pub(super) fn evict(
         &self,
         cells: Vec<Arc<Cell>>,
-        engine: CommitNumber,
+        (oldest, newest): (CommitNumber, CommitNumber),
         views: &Views,
     ) -> Vec<Arc<Cell>> {
         let (mut waiting, mut unwanted) = (Vec::new(), Vec::new());
         let mut freed = 0;
         for cell in cells {
-            let look = cell.prune(engine, views);
+            let look = cell.prune(oldest, views);
             freed += look.freed;
-            if self.is_volatile && look.deleted && !look.in_engine {
-                // Views may still need to see that it is deleted.
-                waiting.push(cell);
-            } else if !look.in_engine || (self.is_volatile && !look.deleted) {
-                // It was changed meanwhile, and the next checkpoint lets it wait again; or it is
-                // volatile, and only its older versions could go.
-                cell.set_queued(false);
+            if self.is_volatile && !look.deleted {
+                // It stays, and only its older versions could go.
+            } else if !look.in_engine {
+                // A view still reads an earlier state of the engine, or does not see yet that it is
+                // deleted.
+                if look.newest <= newest || self.is_volatile {
+                    waiting.push(cell);
+                }
             } else if look.used && !look.deleted {
                 waiting.push(cell);
             } else {
                 unwanted.push(cell);
             }
         }
-        freed += self.remove(&unwanted, engine, views);
+        freed += self.remove(&unwanted, oldest, views);
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
         // Somebody may still hold one that could not be dropped.
         waiting.extend(unwanted.into_iter().filter(|cell| Arc::strong_count(cell) > 1));
@@ -306,6 +308,6 @@ impl Collection {
         }
         self.bytes.fetch_sub(freed, Ordering::Relaxed);
         let [cell] = cells;
-        (Arc::strong_count(&cell) > 1 && !cell.set_queued(true)).then_some(cell)
+        (Arc::strong_count(&cell) > 1).then_some(cell)
     }
 }

@@ -145,7 +145,7 @@ impl Hot {
 
     /// Lets eviction look at a document some time.
     pub(crate) fn let_wait(&self, cell: &Arc<Cell>) {
-        if !cell.set_queued(true) {
+        if !cell.set_waiting(true) {
             self.waiting.lock().push_back(Arc::clone(cell));
         }
     }
@@ -160,14 +160,21 @@ impl Hot {
             while collections[at].id < cell.collection {
                 at += 1;
             }
-            let waiting = collections[at].tidy(cell, engine, views);
-            self.waiting.lock().extend(waiting);
+            if let Some(cell) = collections[at].tidy(cell, engine, views) {
+                self.let_wait(&cell);
+            }
         }
     }
 
-    /// Drops documents that the engine has at `engine`, those first that nobody reads, until memory
-    /// is down to `aim` bytes or everything was looked at twice.
-    pub(crate) fn evict(&self, aim: usize, engine: CommitNumber, views: &Views) {
+    /// Drops documents that the engine has at the oldest of its states that anybody reads, those
+    /// first that nobody reads, until memory is down to `aim` bytes or everything was looked at
+    /// twice. `newest` is the engine's newest commit.
+    pub(crate) fn evict(
+        &self,
+        aim: usize,
+        (oldest, newest): (CommitNumber, CommitNumber),
+        views: &Views,
+    ) {
         let collections: FxHashMap<u32, Arc<Collection>> =
             self.everything().into_iter().map(|c| (c.id, c)).collect();
         let mut looks = 2 * self.waiting.lock().len();
@@ -177,12 +184,17 @@ impl Hot {
             let mut chunk: Vec<Arc<Cell>> = waiting.drain(..count).collect();
             drop(waiting);
             looks = looks.saturating_sub(chunk.len().max(1));
+            // From now on a checkpoint may let it wait again, whatever is found here.
+            for cell in &chunk {
+                cell.set_waiting(false);
+            }
             chunk.sort_by_key(|cell| cell.collection);
             while let Some(id) = chunk.last().map(|cell| cell.collection) {
                 let from = chunk.partition_point(|cell| cell.collection < id);
                 let cells = chunk.split_off(from);
-                let kept = collections[&id].evict(cells, engine, views);
-                self.waiting.lock().extend(kept);
+                for cell in collections[&id].evict(cells, (oldest, newest), views) {
+                    self.let_wait(&cell);
+                }
             }
         }
     }

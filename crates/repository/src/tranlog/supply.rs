@@ -174,6 +174,8 @@ impl Supply {
                 // It was made ahead of time; what was in its way may be gone now.
                 Some(Err(error)) => {
                     log::warn!("the next segment could not be made, trying again: {error}");
+                    // Not by the thread as well: both would write the same file.
+                    state.wanted = false;
                     drop(state);
                     return self.make(self.sizes.bytes);
                 }

@@ -182,7 +182,7 @@ fn frame_length(records: &[Pushed], bytes_target: usize) -> usize {
         .iter()
         .take_while(|pushed| {
             let fits = bytes < bytes_target;
-            bytes += pushed.record.len();
+            bytes += frame::RECORD_HEADER_BYTES + pushed.record.len();
             fits
         })
         .count()
