@@ -8,7 +8,7 @@
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
 #                      ten minutes of sessions that come and go at full load
-#   make soak          the kill -9 test again and again, each time with another seed
+#   make soak          the kill -9 test again and again, each time with another seed, and simulations
 #   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
 
@@ -19,8 +19,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ROUNDS ?= 5
 LOAD_SECONDS ?= 10
 
-# Runs of `make soak`; each kills the server 50 times.
+# Runs of `make soak`; each kills the server 50 times. And seeds of the simulator.
 SOAK_RUNS ?= 20
+SOAK_SEEDS ?= 10000..12000
 
 # Seconds that `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
@@ -57,6 +58,7 @@ soak: setup
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
 	done
+	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
 	for target in record json index operations; do \

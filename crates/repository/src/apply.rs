@@ -32,6 +32,9 @@ pub(crate) struct Staged {
     pub base: Option<Arc<Document>>,
     /// Where the document is in memory, if it was found there.
     pub cell: Option<Arc<Cell>>,
+    /// What is put is what merge operations have made of the document that was read. Another's
+    /// change may be the same and must count as well, so it is not merged with this one.
+    pub is_computed: bool,
     /// It lost to a change of the same document, and the collection wants both merged.
     pub merges: bool,
 }

@@ -64,7 +64,7 @@ pub enum RunError<E> {
 enum Try<T> {
     Done(Ran<T>),
     Lost(Transaction),
-    HeldBack,
+    HeldBack(Transaction),
 }
 
 impl Repository {
@@ -78,7 +78,7 @@ impl Repository {
             match self.attempt(&mut body, false, conflicts)? {
                 Try::Done(ran) => return Ok(Attempt::Done(ran)),
                 Try::Lost(_) => {}
-                Try::HeldBack => break,
+                Try::HeldBack(_) => break,
             }
         }
         Ok(Attempt::Contended)
@@ -98,11 +98,20 @@ impl Repository {
         &self,
         mut body: impl FnMut(Transaction) -> (Transaction, Result<T, E>),
     ) -> Result<Ran<T>, RunError<E>> {
-        let mut conflicts = 0;
+        let (mut conflicts, mut held_back) = (0, 0);
         let lost = loop {
             match self.attempt(&mut body, false, conflicts)? {
                 Try::Done(ran) => return Ok(ran),
-                Try::HeldBack => self.store.lane.wait(),
+                Try::HeldBack(held) => {
+                    held_back += 1;
+                    if held_back == OPTIMISTIC_TRIES {
+                        // Whoever only waits could wait for ever while others use the lane.
+                        break held;
+                    }
+                    // Its view must not stay open while it waits.
+                    drop(held);
+                    self.store.lane.wait();
+                }
                 Try::Lost(lost) => {
                     conflicts += 1;
                     if conflicts == OPTIMISTIC_TRIES {
@@ -132,7 +141,7 @@ impl Repository {
                 // It touched something that was not reserved.
                 Try::Lost(lost) if tries + 1 < LANE_TRIES => turn.reserve(lost.footprint()),
                 // What it lost to may have been under way when everything was reserved.
-                Try::Lost(_) | Try::HeldBack => turn.reserve_everything(),
+                Try::Lost(_) | Try::HeldBack(_) => turn.reserve_everything(),
             }
             conflicts += 1;
         }
@@ -155,7 +164,7 @@ impl Repository {
         match transaction.decide(in_lane).map_err(RunError::Commit)? {
             Outcome::Committed(number) => done(value, number, Some(number)),
             Outcome::Unchanged(view) => done(value, view, None),
-            Outcome::HeldBack => Ok(Try::HeldBack),
+            Outcome::HeldBack => Ok(Try::HeldBack(transaction)),
             Outcome::Conflict(_) => Ok(Try::Lost(transaction)),
             Outcome::Duplicate(duplicate) => Err(RunError::Duplicate { duplicate, wait_for: view }),
         }

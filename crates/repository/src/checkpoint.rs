@@ -93,6 +93,12 @@ fn version_at(cell: &Cell, view: CommitNumber) -> Option<Arc<Document>> {
     }
 }
 
+/// Gives back the space of tables that no view reads any more.
+pub(crate) fn release(store: &Store) -> Result<(), EngineError> {
+    let _work = store.compaction.lock();
+    store.engine.release(store.views.oldest_engine())
+}
+
 /// Merges tables while that pays, more of them when there is nothing else to do. Commits and
 /// checkpoints go on meanwhile.
 pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {

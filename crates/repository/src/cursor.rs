@@ -12,9 +12,8 @@ use std::collections::VecDeque;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-/// Documents taken from memory and from the engine at a time: few at first, since most readers
-/// want few.
-const FIRST_PAGE: usize = 16;
+/// Documents taken from memory and from the engine at a time: no more than are wanted, since each
+/// page finds its place in every table again.
 const PAGE_MAX: usize = 256;
 
 /// The documents of a range that a view sees, one after the other.
@@ -35,12 +34,13 @@ impl<'a> Cursor<'a> {
         store: &'a Store,
         view: &'a View,
         collection: &'a Collection,
-        range: KeyRange,
-        direction: Direction,
+        (range, direction): (KeyRange, Direction),
+        wanted: usize,
     ) -> Self {
         let is_done = range.is_empty();
         let page = VecDeque::new();
-        Self { store, view, collection, range, direction, page, page_size: FIRST_PAGE, is_done }
+        let page_size = wanted.clamp(1, PAGE_MAX);
+        Self { store, view, collection, range, direction, page, page_size, is_done }
     }
 
     /// How many values stand before the key in a row, if this reads an index.
@@ -75,7 +75,8 @@ impl<'a> Cursor<'a> {
     /// changed since the state that the view reads from the engine.
     fn read_page(&mut self) -> Result<(), ReadError> {
         let size = self.page_size;
-        self.page_size = (size * 4).min(PAGE_MAX);
+        // What was deleted or has expired took the place of what is wanted.
+        self.page_size = (size * 2).min(PAGE_MAX);
         let cells = self.collection.cells(&self.range, self.direction, size);
         let held = cells.iter().map(|cell| (cell.key.clone(), cell.at(self.view.number)));
         let mut hot: VecDeque<(Key, Held)> = held.collect();

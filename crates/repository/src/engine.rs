@@ -38,9 +38,9 @@ const TABLE_BYTES: u64 = 16 << 20;
 
 /// Everything is merged once one row in so many only says that a document is deleted: such a row
 /// stands for about one document's dead bytes, and each deletion pays for rewriting so many rows.
-/// While checkpoints follow each other, their own merges take such rows along before long.
-const ROWS_PER_TOMBSTONE_IDLE: u64 = 8;
-const ROWS_PER_TOMBSTONE_BUSY: u64 = 2;
+/// While checkpoints follow each other, the merges that they cause anyway take such rows along, and
+/// need less room than everything twice.
+const ROWS_PER_TOMBSTONE: u64 = 8;
 
 /// The tree.
 pub(crate) struct Engine {
@@ -92,13 +92,12 @@ impl Engine {
     }
 
     /// Whether so many rows of deleted documents are there that merging everything is worth it.
-    fn is_full_of_tombstones(&self, oldest: EngineState, is_idle: bool) -> bool {
-        let rows = if is_idle { ROWS_PER_TOMBSTONE_IDLE } else { ROWS_PER_TOMBSTONE_BUSY };
+    fn is_full_of_tombstones(&self, oldest: EngineState) -> bool {
         let left = *self.left.lock();
         // Whoever needed them then may be gone.
         let needed = if oldest.sequence < left.sequence { left.tombstones } else { 0 };
         let tombstones = self.tree.tombstone_count().saturating_sub(needed);
-        tombstones > 0 && tombstones * rows >= self.tree.approximate_len() as u64
+        tombstones > 0 && tombstones * ROWS_PER_TOMBSTONE >= self.tree.approximate_len() as u64
     }
 }
 
@@ -204,7 +203,7 @@ impl AtRest for Engine {
         }
         // Rows of deleted documents leave only from the last level, and levels that are not full
         // would keep them, and what they delete, for ever.
-        if !self.is_full_of_tombstones(oldest, is_idle) {
+        if !is_idle || !self.is_full_of_tombstones(oldest) {
             return Ok(false);
         }
         let sequence = self.sequence.get();

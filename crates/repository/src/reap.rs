@@ -116,7 +116,7 @@ impl Reaper {
         for _ in 0..COMMITS_A_ROUND {
             match build_some(store, collection, index, passed.as_ref())? {
                 Built::Some(last) => passed = Some(last),
-                Built::Again => {}
+                Built::Again => break,
                 Built::All => {
                     log::info!(
                         "the index {} of {} is built",
@@ -145,7 +145,8 @@ fn reap_some(
     let to = Bound::Excluded(expiry_row(view.time, 0, &Key::generated(String::new())));
     let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
     let range = KeyRange::new(from, to);
-    let mut cursor = Cursor::new(store, &view, rows, range, Direction::Ascending);
+    let range = (range, Direction::Ascending);
+    let mut cursor = Cursor::new(store, &view, rows, range, REAP_DOCUMENTS_MAX);
     let mut last = None;
     let mut writes = Vec::new();
     let mut durability = Durability::Volatile;
@@ -166,7 +167,7 @@ fn reap_some(
         let change = Change::Expire(at);
         let write = Write { collection: collection.name.clone(), key, change };
         let collection = Some(collection);
-        writes.push(Staged { write, collection, base, cell, merges: false });
+        writes.push(Staged { write, collection, base, cell, is_computed: false, merges: false });
         last = Some(row);
     }
     if writes.is_empty() {

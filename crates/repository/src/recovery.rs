@@ -142,7 +142,7 @@ fn skip_lost_numbers(replayed: &mut Replayed, created: bool) -> CommitNumber {
 /// Lets the log know of the numbers that were skipped before any after them is given: the next
 /// opening skips those that this one gives, and not the same ones again.
 fn settle_numbers(store: &Store) -> Result<(), Poisoned> {
-    store.mark();
+    store.mark(false);
     store.tranlog.wait_synced(store.views.visible())
 }
 
@@ -234,7 +234,7 @@ impl Replay {
             }
             _ => None,
         };
-        Ok(Staged { write, collection, base, cell, merges: false })
+        Ok(Staged { write, collection, base, cell, is_computed: false, merges: false })
     }
 }
 

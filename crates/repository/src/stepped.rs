@@ -78,7 +78,7 @@ impl Stepped {
 
     /// Lets the log know how far the numbers of volatile commits have come.
     pub fn mark(&self) {
-        self.repository.store.mark();
+        self.repository.store.mark(false);
     }
 
     /// Refuses views that hold back versions for too long.

@@ -3,6 +3,7 @@
 //! tables. Nobody waits for them, except that commits are refused while memory is full of
 //! documents that the engine does not have.
 
+use crate::at_rest::EngineState;
 use crate::checkpoint;
 use crate::document::{CommitNumber, Timestamp};
 use crate::limits::{
@@ -30,6 +31,10 @@ const LOOKS_WHEN_EXHAUSTED: u32 = 20;
 /// So many looks without a checkpoint, and tables are merged more thoroughly.
 const LOOKS_UNTIL_IDLE: u32 = 400;
 
+/// Checkpoints for the sake of memory follow each other no faster: where volatile documents fill it,
+/// they do not help.
+const LOOKS_BETWEEN: u32 = 4;
+
 /// The threads.
 pub(crate) struct Steward {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -43,7 +48,8 @@ impl Steward {
         let mut memory = Memory::default();
         steward.run("memory", store, move |store| memory.round(store))?;
         let log_bytes_at_last = -(replayed_bytes as i64);
-        let mut checkpoints = Checkpoints { log_bytes_at_last, pause: 0, failures: 0 };
+        let mut checkpoints =
+            Checkpoints { log_bytes_at_last, pause: 0, failures: 0, looks: LOOKS_BETWEEN };
         steward.run("checkpoints", store, move |store| checkpoints.round(store))?;
         let mut reaper = Reaper::default();
         steward.run("reaper", store, move |store| reaper.round(store))?;
@@ -113,10 +119,13 @@ struct Checkpoints {
     pause: u32,
     /// How many tries in a row have failed.
     failures: u32,
+    /// Looks since the last checkpoint.
+    looks: u32,
 }
 
 impl Checkpoints {
     fn round(&mut self, store: &Store) {
+        self.looks = self.looks.saturating_add(1);
         self.pause = self.pause.saturating_sub(1);
         if self.pause > 0 || !self.is_due(store) || store.tranlog.durable().is_err() {
             return;
@@ -126,6 +135,7 @@ impl Checkpoints {
             Ok(()) => {
                 self.log_bytes_at_last = begun;
                 self.failures = 0;
+                self.looks = 0;
             }
             Err(error) => {
                 log::error!("no checkpoint could be written, it will be tried again: {error}");
@@ -140,7 +150,8 @@ impl Checkpoints {
     fn is_due(&self, store: &Store) -> bool {
         let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_last;
         let much = CHECKPOINT_LOG_BYTES.min(store.hot_bytes_max as u64 / 4) as i64;
-        log_bytes > much || store.hot.bytes() > high_water(store)
+        let is_short = store.hot.bytes() > high_water(store);
+        log_bytes > much || (is_short && self.looks >= LOOKS_BETWEEN)
     }
 }
 
@@ -148,20 +159,36 @@ impl Checkpoints {
 #[derive(Default)]
 struct Tables {
     compacted: CommitNumber,
+    released: EngineState,
     looks: u32,
+    /// Looks to let pass before the next try.
+    pause: u32,
 }
 
 impl Tables {
     fn round(&mut self, store: &Store) {
+        // Tables that were merged go once the last view that reads them is closed.
+        let oldest = store.views.oldest_engine();
+        if oldest != self.released && checkpoint::release(store).is_ok() {
+            self.released = oldest;
+        }
+        self.pause = self.pause.saturating_sub(1);
+        if self.pause > 0 {
+            return;
+        }
         let engine = store.views.engine().commit;
         let is_new = engine != self.compacted;
         self.looks = if is_new { 0 } else { self.looks.saturating_add(1) };
         if !is_new && self.looks != LOOKS_UNTIL_IDLE {
             return;
         }
-        self.compacted = engine;
-        if let Err(error) = checkpoint::compact(store, !is_new) {
-            log::error!("tables could not be merged, it will be tried again: {error}");
+        match checkpoint::compact(store, !is_new) {
+            Ok(()) => self.compacted = engine,
+            Err(error) => {
+                log::error!("tables could not be merged, it will be tried again: {error}");
+                self.looks = 0;
+                self.pause = LOOKS_AFTER_FAILURE;
+            }
         }
     }
 }
@@ -204,7 +231,11 @@ impl Memory {
         // Either way: a clock may be set back.
         if now.0.abs_diff(self.marked.0) >= VOLATILE_MARK_MS {
             self.marked = now;
-            store.mark();
+            // A view of the newest commit is never refused, even if it keeps an old state of the
+            // engine and so memory full: then there must be a newer commit.
+            let views = &store.views;
+            let is_held = self.is_full && views.oldest_engine().commit < views.engine().commit;
+            store.mark(is_held);
         }
     }
 }
@@ -225,6 +256,5 @@ pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
 
 /// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
 pub(crate) fn evict(store: &Store, aim: usize) {
-    let engine = (store.views.oldest_engine().commit, store.views.engine().commit);
-    store.hot.evict(aim, engine, &store.views);
+    store.hot.evict(aim, &store.views);
 }

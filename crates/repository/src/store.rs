@@ -241,10 +241,14 @@ impl Store {
         })
     }
 
-    /// Lets the log know how far the numbers have come, if there were commits without a record.
-    pub(crate) fn mark(&self) {
+    /// Lets the log know how far the numbers have come, if there were commits without a record,
+    /// or anyway.
+    pub(crate) fn mark(&self, anyway: bool) {
         let mut sequence = self.sequence.lock();
-        if sequence.is_closed || sequence.last == sequence.logged || self.tranlog.check().is_err() {
+        if sequence.is_closed
+            || (sequence.last == sequence.logged && !anyway)
+            || self.tranlog.check().is_err()
+        {
             return;
         }
         let number = sequence.last.next();
@@ -325,7 +329,7 @@ fn merges(writes: &mut [Staged], contested: &Contested) -> bool {
     let Some(staged) = writes.iter_mut().find(is_it) else { return false };
     let is_put = matches!(staged.write.change, Change::Put { .. });
     let wants = |c: &Arc<Collection>| c.shape().settings.conflict == OnConflict::Merge;
-    staged.merges = is_put && staged.collection.as_ref().is_some_and(wants);
+    staged.merges = is_put && !staged.is_computed && staged.collection.as_ref().is_some_and(wants);
     staged.merges
 }
 
@@ -362,7 +366,7 @@ mod tests {
         put().unwrap();
         let refused = put();
         assert!(matches!(refused, Err(CommitError::Overloaded(_))), "{refused:?}");
-        repository.store.mark();
+        repository.store.mark(false);
         put().unwrap();
     }
 }

@@ -88,7 +88,7 @@ impl Cell {
 
     /// Sets whether it waits for eviction; gives whether it did.
     pub(super) fn set_waiting(&self, is_waiting: bool) -> bool {
-        self.is_waiting.swap(is_waiting, Ordering::Relaxed)
+        self.is_waiting.swap(is_waiting, Ordering::AcqRel)
     }
 
     /// The version that `view` sees.

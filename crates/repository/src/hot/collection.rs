@@ -168,14 +168,12 @@ impl Collection {
         document: &Arc<Document>,
     ) -> Option<Arc<Cell>> {
         let version = Version { number: document.version, document: Some(Arc::clone(document)) };
+        let cell = Cell::new(key.clone(), self.id, version, true);
+        let bytes = cell.bytes();
         // Asked under the lock: what is evicted later cannot be newer than what the view sees.
-        let make = || match view.is_refused() {
-            true => None,
-            false => Some(Cell::new(key.clone(), self.id, version, true)),
-        };
-        match self.table.insert(key, make) {
+        match self.table.insert(key, || (!view.is_refused()).then_some(cell)) {
             Ok(cell) => {
-                self.bytes.fetch_add(cell.bytes(), Ordering::Relaxed);
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
                 Some(cell)
             }
             Err(known) => known,

@@ -168,13 +168,8 @@ impl Hot {
 
     /// Drops documents that the engine has at the oldest of its states that anybody reads, those
     /// first that nobody reads, until memory is down to `aim` bytes or everything was looked at
-    /// twice. `newest` is the engine's newest commit.
-    pub(crate) fn evict(
-        &self,
-        aim: usize,
-        (oldest, newest): (CommitNumber, CommitNumber),
-        views: &Views,
-    ) {
+    /// twice.
+    pub(crate) fn evict(&self, aim: usize, views: &Views) {
         let collections: FxHashMap<u32, Arc<Collection>> =
             self.everything().into_iter().map(|c| (c.id, c)).collect();
         let mut looks = 2 * self.waiting.lock().len();
@@ -184,15 +179,16 @@ impl Hot {
             let mut chunk: Vec<Arc<Cell>> = waiting.drain(..count).collect();
             drop(waiting);
             looks = looks.saturating_sub(chunk.len().max(1));
-            // From now on a checkpoint may let it wait again, whatever is found here.
             for cell in &chunk {
                 cell.set_waiting(false);
             }
+            // Asked after that: what a checkpoint writes from now on it lets wait again itself.
+            let engine = (views.oldest_engine().commit, views.engine().commit);
             chunk.sort_by_key(|cell| cell.collection);
             while let Some(id) = chunk.last().map(|cell| cell.collection) {
                 let from = chunk.partition_point(|cell| cell.collection < id);
                 let cells = chunk.split_off(from);
-                for cell in collections[&id].evict(cells, (oldest, newest), views) {
+                for cell in collections[&id].evict(cells, engine, views) {
                     self.let_wait(&cell);
                 }
             }

@@ -48,7 +48,8 @@ pub struct Duplicate {
 }
 
 impl Transaction {
-    /// Decides. Never blocks on the disk, but for reading what unique indexes hold.
+    /// Decides. Never waits for the log; but what unique indexes hold, and what a report of a
+    /// conflict tells, may have to be read.
     pub fn commit(mut self) -> Result<Outcome, CommitError> {
         self.decide(false)
     }
@@ -122,7 +123,8 @@ impl Transaction {
         key: &Key,
     ) -> Result<Option<Key>, ReadError> {
         let direction = Direction::Ascending;
-        let mut rows = Cursor::new(&self.store, &self.view, &index.rows, range.clone(), direction);
+        let range = (range.clone(), direction);
+        let mut rows = Cursor::new(&self.store, &self.view, &index.rows, range, 2);
         let mut expired = Vec::new();
         while let Some((row, _)) = rows.next()? {
             let holder = index.rows.document_key(&row);

@@ -47,7 +47,9 @@ impl Transaction {
         let found = match &known {
             Some(known) => {
                 known.expect_ranges();
-                let cursor = Cursor::new(&self.store, &self.view, known, range.clone(), direction);
+                // One more than wanted is looked at.
+                let whole = (range.clone(), direction);
+                let cursor = Cursor::new(&self.store, &self.view, known, whole, limit + 1);
                 merge(cursor, own, direction, limit)?
             }
             None => own.into_iter().filter_map(|(k, d)| Some((k, d?))).take(limit).collect(),
@@ -115,7 +117,8 @@ impl Transaction {
                 None => range.clone(),
             };
             let wanted = limit - entries.len();
-            let cursor = Cursor::new(&store, &self.view, &index.rows, rest, direction);
+            let rest = (rest, direction);
+            let cursor = Cursor::new(&store, &self.view, &index.rows, rest, wanted + 1);
             let rows = self.rows_with_own(collection, cursor, (&own, direction), wanted)?;
             for row in &rows {
                 let Some((values, key)) = index::split_row(row.as_str(), columns) else { continue };
@@ -184,7 +187,8 @@ impl Transaction {
         limit: usize,
     ) -> Result<Vec<Key>, ReadError> {
         let ascending = Direction::Ascending;
-        let mut cursor = Cursor::new(&self.store, &self.view, collection, range, ascending);
+        let range = (range, ascending);
+        let mut cursor = Cursor::new(&self.store, &self.view, collection, range, limit);
         let mut keys = Vec::new();
         while keys.len() < limit
             && let Some((key, _)) = cursor.next_or_expired()?

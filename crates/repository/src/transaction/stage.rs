@@ -101,7 +101,12 @@ impl Transaction {
                 None => return Ok(()),
             },
         };
-        self.stage(collection, key, change)
+        let is_computed = matches!(change, Change::Put { .. });
+        self.stage(collection, key, change)?;
+        if let Some(at) = self.find_staged(collection, key) {
+            self.writes[at].is_computed = is_computed;
+        }
+        Ok(())
     }
 
     fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
@@ -148,6 +153,7 @@ impl Transaction {
         }
         if let Some(at) = staged {
             self.writes[at].write = write;
+            self.writes[at].is_computed = false;
             self.bytes = bytes;
             return Ok(());
         }
@@ -162,7 +168,14 @@ impl Transaction {
             (_, None) => (None, None),
         };
         self.bytes = bytes;
-        self.push_staged(Staged { write, collection, base, cell, merges: false });
+        self.push_staged(Staged {
+            write,
+            collection,
+            base,
+            cell,
+            is_computed: false,
+            merges: false,
+        });
         Ok(())
     }
 
