@@ -1,7 +1,7 @@
 //! Checkpoints: bringing the engine to the newest view, so that the log before it is not needed.
 
 use crate::at_rest::{EngineError, StateRow};
-use crate::document::{CommitNumber, Document, Timestamp};
+use crate::document::{CommitNumber, Document};
 use crate::errors::Poisoned;
 use crate::hot::{Cell, Held};
 use crate::store::Store;
@@ -22,7 +22,7 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     let mut engine_holds = store.engine_work.lock();
     let (view, time, logged, mut changed) = {
         let mut sequence = store.sequence.lock();
-        let view = store.views.pin(Timestamp(0));
+        let view = store.views.pin_memory();
         sequence.listed_after = view.number;
         (view, sequence.time, sequence.logged, std::mem::take(&mut sequence.changed))
     };

@@ -16,6 +16,9 @@ struct Open {
     engine: EngineState,
 }
 
+/// What a view reads that does not read from the engine.
+const NO_ENGINE: EngineState = EngineState { commit: CommitNumber(u64::MAX), sequence: u64::MAX };
+
 /// Views that see the same.
 #[derive(Debug, Default)]
 struct Group {
@@ -75,19 +78,30 @@ impl Views {
 
     /// Opens a view on the newest visible commit, at `now` or the time of that commit.
     pub(crate) fn open(self: &Arc<Self>, now: Timestamp) -> View {
-        self.enter(now, false)
+        self.enter(now, false, None)
     }
 
     /// Opens a view that is never refused, for the repository's own bounded work.
     pub(crate) fn pin(self: &Arc<Self>, now: Timestamp) -> View {
-        self.enter(now, true)
+        self.enter(now, true, None)
     }
 
-    fn enter(self: &Arc<Self>, now: Timestamp, is_pinned: bool) -> View {
+    /// As `pin`, for a view that reads only what memory holds: the engine may give back the space of
+    /// what it merged meanwhile.
+    pub(crate) fn pin_memory(self: &Arc<Self>) -> View {
+        self.enter(Timestamp(0), true, Some(NO_ENGINE))
+    }
+
+    fn enter(
+        self: &Arc<Self>,
+        now: Timestamp,
+        is_pinned: bool,
+        engine: Option<EngineState>,
+    ) -> View {
         let mut open = self.open.lock();
         // Read under the lock: whoever holds it afterwards knows of this view.
         let number = self.visible();
-        let engine = open.engine;
+        let engine = engine.unwrap_or(open.engine);
         let group = open.groups.entry((number, engine)).or_default();
         if is_pinned {
             group.pins += 1;
@@ -151,7 +165,8 @@ impl Views {
     /// The oldest engine state that any open or new view reads from.
     pub(crate) fn oldest_engine(&self) -> EngineState {
         let open = self.open.lock();
-        open.groups.first_key_value().map_or(open.engine, |((_, engine), _)| *engine)
+        let mut engines = open.groups.keys().map(|(_, engine)| *engine);
+        engines.find(|engine| *engine != NO_ENGINE).unwrap_or(open.engine)
     }
 
     /// Makes new views read from what `state` gives for `commit`, or for the commit that they read
@@ -282,5 +297,18 @@ mod tests {
         views.publish(CommitNumber(7), Timestamp(0));
         assert!(views.any_between(CommitNumber(6), CommitNumber(7)), "it keeps versions, though");
         drop(pin);
+    }
+
+    #[test]
+    fn a_view_of_memory_alone_keeps_versions_and_no_tables() {
+        let state = |n| EngineState { commit: CommitNumber(n), sequence: n * 10 };
+        let views = Arc::new(Views::new(CommitNumber(9), Timestamp(0), state(1)));
+        let pin = views.pin_memory();
+        views.publish(CommitNumber(10), Timestamp(0));
+        views.refresh_engine(CommitNumber(7), |c| state(c.0));
+        assert_eq!(views.oldest_engine(), state(7));
+        assert!(views.any_between(CommitNumber(9), CommitNumber(10)));
+        drop(pin);
+        assert!(!views.any_between(CommitNumber(9), CommitNumber(10)));
     }
 }

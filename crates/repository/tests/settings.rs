@@ -286,6 +286,26 @@ fn merge_both(
 }
 
 #[test]
+fn the_same_merge_operation_by_two_counts_twice() {
+    let bench = Bench::new();
+    // The unique index turns additions into puts; no row of it says so, since there is no name.
+    let settings = r#"{"conflict":"merge","indexes":[
+        {"name":"two","unique":true,"paths":[{"path":"/name"},{"path":"/n"}]}]}"#;
+    let repository = bench.repository();
+    configure(repository, "notes", settings);
+    let mut transaction = repository.begin().unwrap();
+    put(&mut transaction, "a", r#"{"n":5}"#);
+    must_commit(transaction);
+    let add = || Merge::Add { path: "/n".to_owned(), delta: 1.0 };
+    let (mut one, mut two) = (repository.begin().unwrap(), repository.begin().unwrap());
+    one.merge(&notes(), &key("a"), add()).unwrap();
+    two.merge(&notes(), &key("a"), add()).unwrap();
+    must_commit(one);
+    conflict(two);
+    assert_eq!(read(repository, "a").as_deref(), Some(r#"{"n":6}"#));
+}
+
+#[test]
 fn changes_at_different_places_are_merged_and_others_conflict() {
     let mut bench = Bench::new();
     configure(bench.repository(), "notes", MERGE);

@@ -89,3 +89,21 @@ fn eviction_takes_only_what_the_engine_has() {
     hot.evict(0, &views);
     assert_eq!(hot.bytes(), 0, "every byte that was counted in is counted out");
 }
+
+#[test]
+fn what_an_old_view_needs_waits_until_it_is_closed() {
+    let hot = Hot::new();
+    let notes = hot.add_collection(&CollectionName::new("notes").unwrap(), 9, false);
+    let views = Arc::new(Views::new(CommitNumber(0), Timestamp(0), EngineState::default()));
+    let key = Key::new("a").unwrap();
+    let old = views.open(Timestamp(0));
+    notes.install((&key, None), version(1), true, &views);
+    views.publish(CommitNumber(1), Timestamp(0));
+    views.refresh_engine(CommitNumber(1), |commit| EngineState { commit, sequence: 1 });
+    hot.tidy(vec![notes.find(&key).unwrap()], CommitNumber(0), &views);
+    hot.evict(0, &views);
+    assert!(notes.find(&key).is_some(), "the old view reads a state without it");
+    drop(old);
+    hot.evict(0, &views);
+    assert_eq!(hot.bytes(), 0);
+}
