@@ -31,8 +31,8 @@ const LOOKS_WHEN_EXHAUSTED: u32 = 20;
 /// So many looks without a checkpoint, and tables are merged more thoroughly.
 const LOOKS_UNTIL_IDLE: u32 = 400;
 
-/// Checkpoints for the sake of memory follow each other no faster: where volatile documents fill it,
-/// they do not help.
+/// Checkpoints for the sake of memory follow each other no faster: where volatile documents fill
+/// it, they do not help.
 const LOOKS_BETWEEN: u32 = 4;
 
 /// The threads.

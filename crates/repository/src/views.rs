@@ -86,8 +86,8 @@ impl Views {
         self.enter(now, true, None)
     }
 
-    /// As `pin`, for a view that reads only what memory holds: the engine may give back the space of
-    /// what it merged meanwhile.
+    /// As `pin`, for a view that reads only what memory holds: the engine may give back the space
+    /// of what it merged meanwhile.
     pub(crate) fn pin_memory(self: &Arc<Self>) -> View {
         self.enter(Timestamp(0), true, Some(NO_ENGINE))
     }

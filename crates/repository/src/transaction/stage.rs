@@ -41,8 +41,8 @@ impl Transaction {
         self.stage(collection, key, Change::Put { media_type, body, expires })
     }
 
-    /// Stages a deletion. Where nothing is there, that is a change all the same, which whoever found
-    /// nothing there conflicts with.
+    /// Stages a deletion. Where nothing is there, that is a change all the same, which whoever
+    /// found nothing there conflicts with.
     pub fn delete(&mut self, collection: &CollectionName, key: &Key) -> Result<(), StageError> {
         self.stage(collection, key, Change::Delete)
     }
