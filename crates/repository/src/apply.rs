@@ -2,7 +2,7 @@
 
 use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Place};
-use crate::document::{CommitNumber, Document, MediaType, Timestamp};
+use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::hot::{Cell, Collection, Hot, Version, alive};
 use crate::index::IndexError;
 use crate::json;
@@ -330,7 +330,7 @@ fn merged(
     if body.len() > DOCUMENT_BYTES_MAX || !is_unique {
         return Err(Vec::new());
     }
-    Ok(Change::Put { media_type: MediaType::Json, body: body.into(), expires: *expires })
+    Ok(Change::Put { media_type: MediaType::Json, body: tight(body.as_bytes()), expires: *expires })
 }
 
 fn configure(hot: &Hot, change: &Configure, current: Option<&Document>) -> Result<String, String> {

@@ -16,6 +16,11 @@ use std::sync::Arc;
 /// page finds its place in every table again.
 const PAGE_MAX: usize = 256;
 
+/// A page of the engine ends early once its documents take so many bytes.
+const PAGE_BYTES: usize = 1 << 20;
+
+type Page = VecDeque<(Key, Arc<Document>)>;
+
 /// The documents of a range that a view sees, one after the other.
 pub(crate) struct Cursor<'a> {
     store: &'a Store,
@@ -24,7 +29,7 @@ pub(crate) struct Cursor<'a> {
     /// What is still to be read.
     range: KeyRange,
     direction: Direction,
-    page: VecDeque<(Key, Arc<Document>)>,
+    page: Page,
     page_size: usize,
     is_done: bool,
 }
@@ -38,7 +43,7 @@ impl<'a> Cursor<'a> {
         wanted: usize,
     ) -> Self {
         let is_done = range.is_empty();
-        let page = VecDeque::new();
+        let page = Page::new();
         let page_size = wanted.clamp(1, PAGE_MAX);
         Self { store, view, collection, range, direction, page, page_size, is_done }
     }
@@ -87,8 +92,8 @@ impl<'a> Cursor<'a> {
         if let Some(end) = &hot_end {
             within = within.up_to(end, self.direction);
         }
-        let mut cold = self.rows(&within, size)?;
-        let cold_end = (cold.len() == size).then(|| cold.back().map(|(k, _)| k.clone())).flatten();
+        let (mut cold, is_cut) = self.rows(&within, size)?;
+        let cold_end = is_cut.then(|| cold.back().map(|(k, _)| k.clone())).flatten();
         let end = match (hot_end, cold_end) {
             (Some(a), Some(b)) => Some(if self.direction.compare(&a, &b).is_lt() { a } else { b }),
             (a, b) => a.or(b),
@@ -122,27 +127,24 @@ impl<'a> Cursor<'a> {
         check_view(self.view)
     }
 
-    /// The next rows of the engine.
-    fn rows(
-        &self,
-        range: &KeyRange,
-        limit: usize,
-    ) -> Result<VecDeque<(Key, Arc<Document>)>, ReadError> {
-        let mut rows = VecDeque::new();
+    /// The next rows of the engine, and whether there may be more.
+    fn rows(&self, range: &KeyRange, limit: usize) -> Result<(Page, bool), ReadError> {
+        let mut rows = Page::new();
+        let mut is_cut = false;
         if self.collection.is_volatile {
-            return Ok(rows);
+            return Ok((rows, is_cut));
         }
         let bounds = (as_text(&range.from), as_text(&range.to));
         let state = self.view.engine;
         let engine = &self.store.engine;
+        let mut bytes = 0;
         engine.range(state, self.collection.id, bounds, self.direction, &mut |key, document| {
+            bytes += document.body.len();
             rows.push_back((Key::generated(key.to_owned()), document));
-            match rows.len() < limit {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
+            is_cut = rows.len() == limit || bytes >= PAGE_BYTES;
+            if is_cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        Ok(rows)
+        Ok((rows, is_cut))
     }
 }
 

@@ -62,6 +62,13 @@ pub struct Document {
     pub expires: Option<Timestamp>,
 }
 
+/// The same bytes in an allocation of just their size. What a caller hands over may be a small part
+/// of a large buffer, or have room to grow, and memory would hold all of that as long as the
+/// document.
+pub(crate) fn tight(bytes: &[u8]) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}
+
 impl Document {
     /// Whether the document is invisible to a view taken at `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {

@@ -34,7 +34,15 @@ const SYSTEM_ID: u32 = 0;
 const STATE_ROW: &[u8] = b"state";
 
 /// Size of a merged table.
-const TABLE_BYTES: u64 = 16 << 20;
+const TABLE_BYTES: u64 = 8 << 20;
+
+/// Tables of checkpoints that are merged at a time; the first level below them has as many tables.
+const TABLES_PER_MERGE: u8 = 2;
+
+/// How many times larger each further level is. While tables are merged the old and the new are on
+/// disk, so merges are to be small. A first level of 16 MiB makes them so without many levels: what
+/// is pushed down from it is as large as the checkpoints that came in, not as the level.
+const LEVEL_RATIO: f32 = 40.0;
 
 /// Everything is merged once one row in so many only says that a document is deleted: such a row
 /// stands for about one document's dead bytes, and each deletion pays for rewriting so many rows.
@@ -196,7 +204,10 @@ impl AtRest for Engine {
         // Merging lets go of what came before, too.
         self.let_go(oldest);
         let before = self.tree.current_version().id();
-        let levels = compaction::Leveled::default().with_table_target_size(TABLE_BYTES);
+        let levels = compaction::Leveled::default()
+            .with_table_target_size(TABLE_BYTES)
+            .with_l0_threshold(TABLES_PER_MERGE)
+            .with_level_ratio_policy(vec![LEVEL_RATIO]);
         self.tree.compact(Arc::new(levels), oldest.sequence).map_err(write_error)?;
         if self.tree.current_version().id() != before {
             return Ok(true);

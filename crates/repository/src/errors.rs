@@ -151,6 +151,13 @@ pub enum ReadError {
     /// The transaction noted more reads than the bound.
     #[error("a transaction reads at most {max} documents", max = limits::TRANSACTION_READS_MAX)]
     TooManyReads,
+    /// See [`crate::limits::TRANSACTION_RANGE_BYTES_MAX`].
+    #[error(
+        "the ranges that the transaction read give more than {} MiB of documents; \
+         read them in several transactions",
+        limits::TRANSACTION_RANGE_BYTES_MAX >> 20
+    )]
+    TooManyBytes,
     /// The view was open for too long.
     #[error(transparent)]
     ViewTooOld(#[from] ViewTooOld),

@@ -18,6 +18,10 @@ pub const TRANSACTION_WRITES_MAX: usize = 10_000;
 /// Most reads noted by one transaction. More: `ReadError::TooManyReads`.
 pub const TRANSACTION_READS_MAX: usize = 100_000;
 
+/// Most bytes of documents that the ranges read by one transaction give, all together. More:
+/// `ReadError::TooManyBytes`.
+pub const TRANSACTION_RANGE_BYTES_MAX: usize = 128 << 20;
+
 /// Most bytes in the record of one transaction. More: `StageError::TransactionTooLarge`.
 pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
 

@@ -4,7 +4,7 @@
 //! every recovery that applies the same records in the same order reaches the same bytes.
 
 use crate::catalog::Configure;
-use crate::document::{MediaType, Timestamp};
+use crate::document::{MediaType, Timestamp, tight};
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
@@ -217,7 +217,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
         PUT => {
             let (media_type, expires) = reader.representation()?;
             let length = reader.u32()? as usize;
-            Change::Put { media_type, expires, body: reader.bytes(length)? }
+            Change::Put { media_type, expires, body: tight(&reader.bytes(length)?) }
         }
         DELETE => Change::Delete,
         MERGE => {

@@ -7,7 +7,7 @@ mod harness;
 
 use bytes::Bytes;
 use harness::bench::Bench;
-use harness::{Place, configure, get, key, named, notes, put, read, verified, wait_until};
+use harness::{Place, commit, configure, get, key, named, notes, put, read, verified, wait_until};
 use repository::limits::*;
 use repository::{
     BeginError, CollectionName, CommitError, Direction, IndexRange, Key, KeyRange, MediaType,
@@ -25,6 +25,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("MEDIA_TYPE_BYTES_MAX", "tests/limits.rs", "documents_and_media_types"),
     ("TRANSACTION_WRITES_MAX", "tests/limits.rs", "writes_of_a_transaction"),
     ("TRANSACTION_READS_MAX", "tests/limits.rs", "reads_of_a_transaction"),
+    ("TRANSACTION_RANGE_BYTES_MAX", "tests/limits.rs", "bytes_that_ranges_give"),
     ("TRANSACTION_BYTES_MAX", "tests/limits.rs", "bytes_of_a_transaction"),
     ("MERGE_PATH_BYTES_MAX", "tests/transactions.rs", "merge_limits_leave_what_was_staged"),
     ("MERGES_MAX", "tests/transactions.rs", "merge_limits_leave_what_was_staged"),
@@ -169,6 +170,28 @@ fn reads_of_a_transaction() {
     assert!(matches!(beyond, Err(ReadError::TooManyReads)), "{beyond:?}");
     stage(&mut transaction, "a", body(2)).unwrap();
     must_commit(transaction);
+}
+
+/// Large documents, of which a part of what one range may name takes more than memory should.
+#[test]
+fn bytes_that_ranges_give() {
+    let bench = Bench::with_memory(1 << 30);
+    let count = TRANSACTION_RANGE_BYTES_MAX / DOCUMENT_BYTES_MAX;
+    for at in 0..=count {
+        let mut transaction = bench.repository().begin().unwrap();
+        stage(&mut transaction, &format!("{at:02}"), body(DOCUMENT_BYTES_MAX)).unwrap();
+        commit(bench.repository(), transaction);
+    }
+    let (all, ascending) = (KeyRange::all(), Direction::Ascending);
+    let mut transaction = bench.repository().begin().unwrap();
+    assert_eq!(transaction.range(&notes(), &all, ascending, count).unwrap().len(), count);
+    let beyond = transaction.range(&notes(), &all, ascending, 1);
+    assert!(matches!(beyond, Err(ReadError::TooManyBytes)), "{beyond:?}");
+    stage(&mut transaction, "a", body(2)).unwrap();
+    must_commit(transaction);
+    let mut transaction = bench.repository().begin().unwrap();
+    let beyond = transaction.range(&notes(), &all, ascending, count + 1);
+    assert!(matches!(beyond, Err(ReadError::TooManyBytes)), "{beyond:?}");
 }
 
 /// The largest record is written and read back; and merging never makes a larger one.

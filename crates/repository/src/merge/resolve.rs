@@ -27,7 +27,7 @@ impl Merge {
             }
             other => other.map_err(|misfit| misfit.to_string())?,
         };
-        Ok(resolved.map(Bytes::from))
+        Ok(resolved.map(|text| Bytes::from(text.into_boxed_str().into_boxed_bytes())))
     }
 
     /// What the value at the path becomes; `None`: it stays as it is.

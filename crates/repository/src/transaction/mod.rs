@@ -50,6 +50,8 @@ pub struct Transaction {
     staged: FxHashMap<Place, usize>,
     /// At most the bytes of `writes` in a record.
     bytes: usize,
+    /// The bytes of the documents that ranges gave.
+    range_bytes: usize,
 }
 
 impl Transaction {
@@ -65,6 +67,7 @@ impl Transaction {
             writes: Vec::new(),
             staged: FxHashMap::default(),
             bytes: 0,
+            range_bytes: 0,
         }
     }
 

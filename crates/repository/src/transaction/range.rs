@@ -8,7 +8,7 @@ use crate::document::Document;
 use crate::errors::ReadError;
 use crate::hot::{Collection, Index};
 use crate::index::{self, IndexRange, IndexValue};
-use crate::limits::RANGE_DOCUMENTS_MAX;
+use crate::limits::{RANGE_DOCUMENTS_MAX, TRANSACTION_RANGE_BYTES_MAX};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::Change;
@@ -25,6 +25,9 @@ pub struct IndexEntry {
     /// The document.
     pub document: Arc<Document>,
 }
+
+/// Own writes in the order in which they are read; `None`: deleted.
+type OwnWrites = VecDeque<(Key, Option<Arc<Document>>)>;
 
 impl Transaction {
     /// Reads the first `limit` documents of a range in `direction`, and notes what was seen: the
@@ -50,7 +53,7 @@ impl Transaction {
                 // One more than wanted is looked at.
                 let whole = (range.clone(), direction);
                 let cursor = Cursor::new(&self.store, &self.view, known, whole, limit + 1);
-                merge(cursor, own, direction, limit)?
+                merge(cursor, (own, direction), limit, &mut self.range_bytes)?
             }
             None => own.into_iter().filter_map(|(k, d)| Some((k, d?))).take(limit).collect(),
         };
@@ -67,13 +70,13 @@ impl Transaction {
         Ok(found)
     }
 
-    /// Own writes in a range, in the order of `direction`; `None`: deleted.
+    /// Own writes in a range, in the order of `direction`.
     fn own_in(
         &self,
         collection: &CollectionName,
         range: &KeyRange,
         direction: Direction,
-    ) -> VecDeque<(Key, Option<Arc<Document>>)> {
+    ) -> OwnWrites {
         let mut own: Vec<(Key, Option<Arc<Document>>)> = Vec::new();
         for (at, staged) in self.writes.iter().enumerate() {
             if staged.write.collection == *collection && range.contains(&staged.write.key) {
@@ -124,6 +127,7 @@ impl Transaction {
                 let Some((values, key)) = index::split_row(row.as_str(), columns) else { continue };
                 let key = Key::generated(key.to_owned());
                 if let Some(document) = self.get(collection, &key)? {
+                    count_bytes(&document, &mut self.range_bytes)?;
                     entries.push(IndexEntry { values, key, document });
                 }
             }
@@ -254,12 +258,21 @@ impl Transaction {
     }
 }
 
+/// Counts a document that a range gives.
+fn count_bytes(document: &Document, range_bytes: &mut usize) -> Result<(), ReadError> {
+    *range_bytes += document.body.len();
+    match *range_bytes > TRANSACTION_RANGE_BYTES_MAX {
+        true => Err(ReadError::TooManyBytes),
+        false => Ok(()),
+    }
+}
+
 /// The first `limit` documents of both, where own ones stand before those of the view.
 fn merge(
     mut cursor: Cursor<'_>,
-    mut own: VecDeque<(Key, Option<Arc<Document>>)>,
-    direction: Direction,
+    (mut own, direction): (OwnWrites, Direction),
     limit: usize,
+    range_bytes: &mut usize,
 ) -> Result<Vec<(Key, Arc<Document>)>, ReadError> {
     let mut found = Vec::new();
     let mut next = cursor.next()?;
@@ -273,11 +286,13 @@ fn merge(
         if order.is_le() {
             let document = own.pop_front().and_then(|(key, document)| Some((key, document?)));
             found.extend(document);
+        } else {
+            if let Some((_, document)) = &next {
+                count_bytes(document, range_bytes)?;
+            }
+            found.extend(next.take());
         }
-        if order.is_eq() {
-            next = cursor.next()?;
-        } else if order.is_gt() {
-            found.extend(next);
+        if order.is_ge() {
             next = cursor.next()?;
         }
     }

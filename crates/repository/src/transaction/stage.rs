@@ -3,7 +3,7 @@
 use super::Transaction;
 use crate::apply::Staged;
 use crate::catalog::COLLECTIONS;
-use crate::document::{CommitNumber, Document, MediaType, Timestamp};
+use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::errors::StageError;
 use crate::hot::{Collection, alive};
 use crate::index;
@@ -38,7 +38,7 @@ impl Transaction {
             return Err(StageError::MediaTypeTooLong { bytes: media_type_bytes });
         }
         let expires = expires.or_else(|| self.default_expiry(collection));
-        self.stage(collection, key, Change::Put { media_type, body, expires })
+        self.stage(collection, key, Change::Put { media_type, body: tight(&body), expires })
     }
 
     /// Stages a deletion. Where nothing is there, that is a change all the same, which whoever
