@@ -98,17 +98,17 @@ pub enum OpenError {
     },
 }
 
-/// A write or sync of the tranlog failed. The repository serves no further commit, and no reply
+/// A write or sync of the tranlog failed, or a thread of the repository. The repository serves no further commit, and no reply
 /// that waits will be released, until it is opened again.
 #[derive(Clone, Debug, Error)]
 #[error(
-    "the tranlog could not be written ({cause}); commits after {durable} are not durable and none \
-     is accepted until the repository is reopened: free the disk, then restart sarsen"
+    "the repository cannot go on: {cause}; commits after {durable} are not durable and none is \
+     accepted until the repository is reopened: mend that, then restart sarsen"
 )]
 pub struct Poisoned {
     /// The last commit that is durable.
     pub durable: CommitNumber,
-    /// What the operating system said.
+    /// What went wrong.
     pub cause: Arc<str>,
 }
 

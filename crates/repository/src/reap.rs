@@ -177,6 +177,7 @@ fn reap_some(
     let proposal = Proposal {
         view: &view,
         reads: &[],
+        first_to_expire: None,
         writes: &mut writes,
         checks_writes: false,
         durability,

@@ -12,6 +12,7 @@ use crate::limits::{
 use crate::reap::Reaper;
 use crate::store::Store;
 use parking_lot::{Condvar, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -66,15 +67,22 @@ impl Steward {
         mut round: impl FnMut(&Arc<Store>) + Send + 'static,
     ) -> std::io::Result<()> {
         let (watched, store) = (Arc::clone(&self.stop), Arc::clone(store));
-        let run = move || {
+        let mut work = move |store: &Arc<Store>| {
             let mut stopped = watched.0.lock();
             while !*stopped {
                 watched.1.wait_for(&mut stopped, LOOK_EVERY);
                 if !*stopped {
                     drop(stopped);
-                    round(&store);
+                    round(store);
                     stopped = watched.0.lock();
                 }
+            }
+        };
+        let title = name.to_owned();
+        let run = move || {
+            // What it left half done, nobody may build on; and nobody would do its work.
+            if catch_unwind(AssertUnwindSafe(|| work(&store))).is_err() {
+                store.tranlog.fail(format!("the repository's thread for {title} panicked"));
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run)?;
@@ -257,4 +265,29 @@ pub(crate) fn refuse_old_views(store: &Store, is_short: bool) {
 /// Brings memory down to `aim` bytes, as far as the engine has what is dropped.
 pub(crate) fn evict(store: &Store, aim: usize) {
     store.hot.evict(aim, &store.views);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors::BeginError;
+    use crate::repository::{Options, Repository};
+
+    #[test]
+    fn a_panic_in_the_background_refuses_everything_from_then_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(|| Timestamp(1));
+        let options = Options { folder: folder.path().to_owned(), memory_bytes: 64 << 20, clock };
+        let (repository, _) = Repository::open(options).unwrap();
+        let steward = Steward { stop: Arc::default(), threads: Mutex::default() };
+        steward.run("tests", &repository.store, |_| panic!("as the test wants")).unwrap();
+        let refused = loop {
+            if let Err(error) = repository.begin() {
+                break error;
+            }
+            std::thread::yield_now();
+        };
+        assert!(matches!(refused, BeginError::Poisoned(_)), "{refused}");
+        assert!(refused.to_string().contains("the repository's thread for tests panicked"));
+    }
 }

@@ -70,6 +70,8 @@ pub(crate) struct Counters {
 pub(crate) struct Proposal<'a> {
     pub view: &'a View,
     pub reads: &'a [Read],
+    /// A document that was read must not have expired, since commits are ordered in time, too.
+    pub first_to_expire: Option<&'a (Timestamp, Place)>,
     pub writes: &'a mut [Staged],
     /// Documents that are written must be as the view saw them: the rule of snapshot isolation
     /// (Berenson et al. 1995, §4.2).
@@ -109,6 +111,14 @@ pub(crate) struct Store {
     pub _lock: Box<dyn Any + Send + Sync>,
 }
 
+/// A document that was read has expired before the commit: the latest commit is the one that moved
+/// time on.
+fn expired((collection, key): &Place, competitor: CommitNumber) -> Conflict {
+    let (collection, key) = (collection.clone(), key.clone());
+    let documents = vec![Contested { collection, key, competitor, paths: Vec::new() }];
+    Conflict { documents, competitor }
+}
+
 /// A document as a view finds it: where it is in memory, and the version, expired ones too.
 pub(crate) type Found = (Option<Arc<Cell>>, Option<Arc<Document>>);
 
@@ -125,12 +135,16 @@ impl Store {
                 return Ok(Decision::HeldBack);
             }
         }
-        let Proposal { view, reads, writes, checks_writes, durability, .. } = proposal;
+        let Proposal { view, reads, writes, checks_writes, durability, first_to_expire, .. } =
+            proposal;
         if let Some(conflict) = self.conflict(view.number, reads, writes, checks_writes) {
             return Ok(Decision::Conflict(conflict));
         }
         let number = sequence.last.next();
         let time = view.time.max(sequence.time);
+        if let Some((_, place)) = first_to_expire.filter(|(at, _)| *at <= time) {
+            return Ok(Decision::Conflict(expired(place, sequence.last)));
+        }
         let state = apply::State { hot: &self.hot, views: &self.views };
         let applied = match apply::apply(&state, (number, time), writes) {
             Ok(applied) => applied,

@@ -6,9 +6,9 @@ mod harness;
 
 use bytes::Bytes;
 use harness::bench::Bench;
-use harness::{Place, close_and_verify, configure, key, named, put, verified, wait_until};
+use harness::{Place, close_and_verify, configure, key, named, notes, put, verified, wait_until};
 use repository::limits::REAP_DOCUMENTS_MAX;
-use repository::{MediaType, Outcome, Repository, Timestamp, verify};
+use repository::{Direction, KeyRange, MediaType, Outcome, Repository, Timestamp, verify};
 use std::sync::atomic::Ordering;
 
 /// Puts documents into a collection; they expire then.
@@ -169,4 +169,40 @@ fn a_removal_is_a_change_that_readers_do_not_see() {
     bench.reap();
     assert!(old.get(&named("notes"), &key("a00000")).unwrap().is_some(), "its time stands still");
     assert!(matches!(old.commit().unwrap(), Outcome::Conflict(_)), "what it saw is gone");
+}
+
+/// One reads a session before it expires, the other finds it gone and reads what the first writes:
+/// neither can be before the other, so the first must not commit.
+#[test]
+fn what_has_expired_by_the_commit_is_a_conflict() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let end = place.now.load(Ordering::Relaxed) + 1000;
+    let sessions = KeyRange::prefix("session");
+    for (is_range, end) in [(false, end), (true, end + 1000)] {
+        place.now.store(end - 1, Ordering::Relaxed);
+        put_until(&repository, "notes", &["session".to_owned()], Some(end));
+        let mut first = repository.begin().unwrap();
+        match is_range {
+            true => {
+                let found = first.range(&notes(), &sessions, Direction::Ascending, 10).unwrap();
+                assert_eq!(found.len(), 1);
+            }
+            false => assert!(first.get(&notes(), &key("session")).unwrap().is_some()),
+        }
+        let at = format!("first {is_range}");
+        put(&mut first, &at, "1");
+        place.now.store(end, Ordering::Relaxed);
+        let mut second = repository.begin().unwrap();
+        assert_eq!(second.get(&notes(), &key("session")).unwrap(), None);
+        assert_eq!(second.get(&notes(), &key(&at)).unwrap(), None);
+        put(&mut second, "second", "1");
+        assert!(matches!(second.commit().unwrap(), Outcome::Committed(_)));
+        match first.commit().unwrap() {
+            Outcome::Conflict(conflict) => {
+                assert_eq!(conflict.documents[0].key, key("session"), "{conflict:?}");
+            }
+            other => panic!("expected a conflict, got {other:?}"),
+        }
+    }
 }

@@ -123,12 +123,17 @@ impl Tranlog {
         self.durable()?;
         let mut writer = self.writer.lock();
         let Some(writer) = writer.as_mut() else { return Ok(false) };
-        writer.step(sync_is_due).map_err(|error| self.shared.poison(&error))
+        writer.step(sync_is_due).map_err(|error| self.shared.poison(cause(&error)))
     }
 
     /// Makes or removes one segment. `false`: there was nothing to do. For a log without threads.
     pub(crate) fn step_supply(&self) -> bool {
         self.supply.step()
+    }
+
+    /// Refuses everything from now on, as after a failed write.
+    pub(crate) fn fail(&self, why: String) {
+        self.shared.poison(why);
     }
 
     /// Whether another record may be handed over.
@@ -285,8 +290,8 @@ impl Shared {
 
     /// A failed write may have reached the disk or not: nothing after it can be trusted, so
     /// nobody who waits is ever told that it succeeded.
-    fn poison(&self, error: &io::Error) -> Poisoned {
-        let poisoned = Poisoned { durable: self.durable(), cause: error.to_string().into() };
+    fn poison(&self, cause: String) -> Poisoned {
+        let poisoned = Poisoned { durable: self.durable(), cause: cause.into() };
         log::error!("{poisoned}");
         if self.poisoned.set(poisoned.clone()).is_err() {
             log::error!("the tranlog was poisoned twice");
@@ -333,6 +338,10 @@ impl Shared {
     }
 }
 
+fn cause(error: &io::Error) -> String {
+    format!("the tranlog could not be written ({error})")
+}
+
 /// The writer's thread: runs until the log closes. A panic poisons like a failed write: nobody
 /// waits for ever.
 fn run(mut writer: Writer) {
@@ -340,7 +349,7 @@ fn run(mut writer: Writer) {
     let ended = catch_unwind(AssertUnwindSafe(|| write_until_closed(&mut writer)));
     let ended = ended.unwrap_or_else(|_| Err(io::Error::other("the tranlog's thread panicked")));
     if let Err(error) = ended {
-        shared.poison(&error);
+        shared.poison(cause(&error));
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Transaction {
     bytes: usize,
     /// The bytes of the documents that ranges gave.
     range_bytes: usize,
+    /// The document that was read and is the first of those to expire.
+    first_to_expire: Option<(Timestamp, Place)>,
 }
 
 impl Transaction {
@@ -68,6 +70,7 @@ impl Transaction {
             staged: FxHashMap::default(),
             bytes: 0,
             range_bytes: 0,
+            first_to_expire: None,
         }
     }
 
@@ -160,8 +163,20 @@ impl Transaction {
                 Some(cell) => Read::Document(Arc::clone(cell)),
                 None => Read::Missing(collection.clone(), key.clone()),
             })?;
+            if let Some(document) = &found.1 {
+                self.note_expiry(collection, key, document);
+            }
         }
         Ok(found)
+    }
+
+    /// What was read and has not expired must not have when the transaction commits: others may
+    /// have seen that it is gone.
+    fn note_expiry(&mut self, collection: &CollectionName, key: &Key, document: &Document) {
+        let Some(at) = document.expires.filter(|at| *at > self.view.time) else { return };
+        if self.first_to_expire.as_ref().is_none_or(|(first, _)| at < *first) {
+            self.first_to_expire = Some((at, (collection.clone(), key.clone())));
+        }
     }
 
     fn note(&mut self, read: Read) -> Result<(), ReadError> {

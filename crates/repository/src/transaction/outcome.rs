@@ -66,6 +66,7 @@ impl Transaction {
             durability: self.durability(),
             view: &self.view,
             reads: &self.reads,
+            first_to_expire: self.first_to_expire.as_ref(),
             writes: &mut self.writes,
             checks_writes: self.isolation == Isolation::Snapshot,
             in_lane,

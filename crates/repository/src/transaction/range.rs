@@ -66,6 +66,9 @@ impl Transaction {
                 Some(known) => Read::Range(known, seen),
                 None => Read::MissingRange(collection.clone(), seen),
             })?;
+            for (key, document) in &found {
+                self.note_expiry(collection, key, document);
+            }
         }
         Ok(found)
     }
