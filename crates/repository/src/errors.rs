@@ -98,8 +98,8 @@ pub enum OpenError {
     },
 }
 
-/// A write or sync of the tranlog failed, or a thread of the repository. The repository serves no further commit, and no reply
-/// that waits will be released, until it is opened again.
+/// A write or sync of the tranlog failed, or a thread of the repository. The repository serves no
+/// further commit, and no reply that waits will be released, until it is opened again.
 #[derive(Clone, Debug, Error)]
 #[error(
     "the repository cannot go on: {cause}; commits after {durable} are not durable and none is \

@@ -51,8 +51,8 @@ pub(crate) struct Ground {
     pub has_threads: bool,
 }
 
-/// How `--memory` is divided. The rest is for write buffers, tables being written, and memory that the
-/// allocator has and nobody uses.
+/// How `--memory` is divided. The rest is for write buffers, tables being written, and memory that
+/// the allocator has and nobody uses.
 const BLOCK_CACHE_SHARE: u64 = 4;
 const HOT_SHARE_OF_8: u64 = 4;
 
