@@ -199,6 +199,7 @@ impl From<StageError> for Problem {
             StageError::Index(_) => Self::new(Kind::Unindexable, error.to_string()),
             // One request stages one document: the bounds on many are out of its reach.
             StageError::TooManyWrites
+            | StageError::TooManyRows
             | StageError::TransactionTooLarge
             | StageError::TooManyMerges
             | StageError::MergePathTooLong { .. }

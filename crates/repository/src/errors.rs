@@ -205,6 +205,13 @@ pub enum StageError {
     /// The transaction stages more writes than the bound.
     #[error("a transaction writes at most {max} documents", max = limits::TRANSACTION_WRITES_MAX)]
     TooManyWrites,
+    /// The documents of the transaction have more rows in indexes than the bound.
+    #[error(
+        "the documents that a transaction writes, and those in their place, have at most {max} \
+         rows in indexes; write them in several transactions",
+        max = limits::TRANSACTION_ROWS_MAX
+    )]
+    TooManyRows,
     /// The writes of the transaction together are too large.
     #[error("a transaction writes at most {max} bytes", max = limits::TRANSACTION_BYTES_MAX)]
     TransactionTooLarge,

@@ -18,6 +18,11 @@ pub const TRANSACTION_WRITES_MAX: usize = 10_000;
 /// Most reads noted by one transaction. More: `ReadError::TooManyReads`.
 pub const TRANSACTION_READS_MAX: usize = 100_000;
 
+/// Most rows of indexes that one transaction may come to add and remove: those of the documents
+/// that it stages, and of the documents in their place. More: `StageError::TooManyRows`. The reaper
+/// leaves what is more for its next commit.
+pub const TRANSACTION_ROWS_MAX: usize = 200_000;
+
 /// Most bytes of documents that the ranges read by one transaction give, all together. More:
 /// `ReadError::TooManyBytes`.
 pub const TRANSACTION_RANGE_BYTES_MAX: usize = 128 << 20;

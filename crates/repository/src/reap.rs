@@ -10,7 +10,7 @@ use crate::durability::Durability;
 use crate::errors::{CommitError, ReadError, StageError};
 use crate::hot::{Collection, Index};
 use crate::index;
-use crate::limits::{BUILD_DOCUMENTS_MAX, REAP_DOCUMENTS_MAX};
+use crate::limits::{BUILD_DOCUMENTS_MAX, REAP_DOCUMENTS_MAX, TRANSACTION_ROWS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::{Change, Write};
@@ -150,6 +150,7 @@ fn reap_some(
     let mut last = None;
     let mut writes = Vec::new();
     let mut durability = Durability::Volatile;
+    let mut rows_removed = 0;
     while writes.len() < REAP_DOCUMENTS_MAX
         && let Some((row, _)) = cursor.next()?
     {
@@ -159,10 +160,15 @@ fn reap_some(
         });
         let Some((at, collection, key)) = found else { continue };
         // Without indexes, the row says all that is needed of a document that is at rest.
-        let (cell, base) = match collection.shape().indexes.is_empty() {
+        let shape = collection.shape();
+        let (cell, base) = match shape.indexes.is_empty() {
             true => (collection.find(&key), None),
             false => store.find_once(&view, &collection, &key)?,
         };
+        rows_removed += shape.count_rows(base.as_deref());
+        if rows_removed > TRANSACTION_ROWS_MAX && !writes.is_empty() {
+            break;
+        }
         durability = durability.max(collection.durability());
         let change = Change::Expire(at);
         let write = Write { collection: collection.name.clone(), key, change };

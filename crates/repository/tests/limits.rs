@@ -25,6 +25,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("MEDIA_TYPE_BYTES_MAX", "tests/limits.rs", "documents_and_media_types"),
     ("TRANSACTION_WRITES_MAX", "tests/limits.rs", "writes_of_a_transaction"),
     ("TRANSACTION_READS_MAX", "tests/limits.rs", "reads_of_a_transaction"),
+    ("TRANSACTION_ROWS_MAX", "tests/limits.rs", "rows_of_a_transaction"),
     ("TRANSACTION_RANGE_BYTES_MAX", "tests/limits.rs", "bytes_that_ranges_give"),
     ("TRANSACTION_BYTES_MAX", "tests/limits.rs", "bytes_of_a_transaction"),
     ("MERGE_PATH_BYTES_MAX", "tests/transactions.rs", "merge_limits_leave_what_was_staged"),
@@ -331,6 +332,48 @@ fn rows_of_a_document() {
     assert_eq!(found.unwrap().len(), INDEX_ROWS_MAX + 1);
     drop(view);
     assert_eq!(verified(&bench.stop()), 2);
+}
+
+/// A document stands for the rows that it gets and for those of the one in its place. What expires
+/// with more rows than the bound leaves in two commits.
+#[test]
+fn rows_of_a_transaction() {
+    let bench = Bench::with_memory(1 << 30);
+    let repository = bench.repository();
+    configure(
+        repository,
+        "notes",
+        r#"{"indexes":[{"name":"i","paths":[{"path":"","each":true}]}],"expiry":1000}"#,
+    );
+    (0..3).for_each(|_| bench.reap());
+    let values: Vec<String> = (0..INDEX_ROWS_MAX).map(|i| i.to_string()).collect();
+    let list = Bytes::from(format!("[{}]", values.join(",")));
+    let full = TRANSACTION_ROWS_MAX / INDEX_ROWS_MAX;
+    let mut transaction = repository.begin().unwrap();
+    for at in 0..full {
+        stage(&mut transaction, &at.to_string(), list.clone()).unwrap();
+    }
+    let beyond = stage(&mut transaction, "beyond", list.clone());
+    assert!(matches!(beyond, Err(StageError::TooManyRows)), "{beyond:?}");
+    commit(repository, transaction);
+    let mut transaction = repository.begin().unwrap();
+    for at in 0..full / 2 {
+        stage(&mut transaction, &at.to_string(), list.clone()).unwrap();
+    }
+    let beyond = transaction.delete(&notes(), &key(&(full / 2).to_string()));
+    assert!(matches!(beyond, Err(StageError::TooManyRows)), "{beyond:?}");
+    drop(transaction);
+    for at in ["a", "b"] {
+        let mut transaction = repository.begin().unwrap();
+        stage(&mut transaction, at, list.clone()).unwrap();
+        commit(repository, transaction);
+    }
+    bench.move_clock(1001);
+    let before = repository.stats();
+    bench.reap();
+    let after = repository.stats();
+    assert_eq!(after.commits - before.commits, 2);
+    assert_eq!(after.reaped, full as u64 + 2);
 }
 
 /// Nobody writes the log here, as if the disk stood still.

@@ -2,11 +2,11 @@
 
 use crate::catalog::Catalog;
 use crate::configure::BuildFailure;
-use crate::document::CommitNumber;
+use crate::document::{CommitNumber, Document};
 use crate::durability::Durability;
 use crate::hot::Hot;
 use crate::hot::collection::Collection;
-use crate::index::IndexDefinition;
+use crate::index::{self, IndexDefinition};
 use crate::name::CollectionName;
 use crate::settings::Settings;
 use parking_lot::Mutex;
@@ -55,6 +55,13 @@ impl Shape {
     /// The index with this name.
     pub(crate) fn index(&self, name: &str) -> Option<&Arc<Index>> {
         self.indexes.iter().find(|index| index.definition.name == name)
+    }
+
+    /// How many rows `document` has in the indexes.
+    pub(crate) fn count_rows(&self, document: Option<&Document>) -> usize {
+        let Some(document) = document else { return 0 };
+        let rows = |index: &Arc<Index>| index::values(&index.definition, document).ok();
+        self.indexes.iter().filter_map(rows).map(|rows| rows.len()).sum()
     }
 }
 

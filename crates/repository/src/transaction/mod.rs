@@ -50,6 +50,8 @@ pub struct Transaction {
     staged: FxHashMap<Place, usize>,
     /// At most the bytes of `writes` in a record.
     bytes: usize,
+    /// The rows in indexes of what was staged and of what was there.
+    rows: usize,
     /// The bytes of the documents that ranges gave.
     range_bytes: usize,
     /// The document that was read and is the first of those to expire.
@@ -69,6 +71,7 @@ impl Transaction {
             writes: Vec::new(),
             staged: FxHashMap::default(),
             bytes: 0,
+            rows: 0,
             range_bytes: 0,
             first_to_expire: None,
         }

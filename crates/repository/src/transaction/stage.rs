@@ -9,7 +9,7 @@ use crate::hot::{Collection, alive};
 use crate::index;
 use crate::limits::{
     DOCUMENT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX, MERGE_PATH_BYTES_MAX, MERGES_MAX,
-    TRANSACTION_BYTES_MAX, TRANSACTION_WRITES_MAX,
+    TRANSACTION_BYTES_MAX, TRANSACTION_ROWS_MAX, TRANSACTION_WRITES_MAX,
 };
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
@@ -114,20 +114,30 @@ impl Transaction {
         self.collections[at].1.as_ref()?.default_expiry(self.view.time)
     }
 
-    /// Whether a document with this body may be in every index of its collection.
+    /// Whether a document with this body may be in every index of its collection; its rows there.
     fn check_indexes(
         &self,
         collection: usize,
         media_type: &MediaType,
         body: &Bytes,
-    ) -> Result<(), StageError> {
+    ) -> Result<usize, StageError> {
         let collection = self.collections[collection].1.as_ref().filter(|c| !c.is_plain());
-        let Some(shape) = collection.map(|collection| collection.shape()) else { return Ok(()) };
+        let Some(shape) = collection.map(|collection| collection.shape()) else { return Ok(0) };
         let document = self.document(media_type.clone(), body.clone(), None, None);
+        let mut rows = 0;
         for index in &shape.indexes {
-            index::values(&index.definition, &document)?;
+            rows += index::values(&index.definition, &document)?.len();
         }
-        Ok(())
+        Ok(rows)
+    }
+
+    /// Counts rows that the commit may have to add or remove.
+    fn count_rows(&mut self, rows: usize) -> Result<(), StageError> {
+        self.rows += rows;
+        match self.rows > TRANSACTION_ROWS_MAX {
+            true => Err(StageError::TooManyRows),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn stage(
@@ -142,7 +152,8 @@ impl Transaction {
         }
         let known = self.known(collection);
         if let Change::Put { media_type, body, .. } = &change {
-            self.check_indexes(known, media_type, body)?;
+            let rows = self.check_indexes(known, media_type, body)?;
+            self.count_rows(rows)?;
         }
         let staged = self.find_staged(collection, key);
         let before = staged.map_or(0, |at| self.writes[at].write.bytes());
@@ -167,6 +178,11 @@ impl Transaction {
             (_, Some(collection)) => self.store.find(&self.view, collection, key)?,
             (_, None) => (None, None),
         };
+        // What builds or clears an index adds or removes no rows of others.
+        let is_data = !matches!(write.change, Change::Reindex | Change::Clear { .. });
+        if let Some(indexed) = collection.as_ref().filter(|c| is_data && !c.is_plain()) {
+            self.count_rows(indexed.shape().count_rows(base.as_deref()))?;
+        }
         self.bytes = bytes;
         self.push_staged(Staged {
             write,
