@@ -37,12 +37,13 @@ pub fn run(world: World, seed: u64, steps: u64) -> Result<(), String> {
         World::Log => {
             let mut log = LogWorld::new(seed);
             let ended = caught(|| log.run(steps));
-            ended.map_err(|finding| report(world, (seed, steps), &log.trace, &finding))
+            ended.map_err(|finding| report(world, (seed, steps), &log.ground.trace, &finding))
         }
         World::Repository => {
             let mut repository = world::World::new(seed);
             let ended = caught(|| repository.run(steps));
-            ended.map_err(|finding| report(world, (seed, steps), &repository.trace, &finding))
+            ended
+                .map_err(|finding| report(world, (seed, steps), &repository.ground.trace, &finding))
         }
     }
 }

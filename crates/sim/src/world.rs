@@ -3,22 +3,19 @@
 
 use crate::at_rest::Shelf;
 use crate::client::{Client, Step, Surroundings};
-use crate::disk::SimDisk;
+use crate::ground::Ground;
 use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
 use crate::random::Random;
-use crate::trace::{Finding, Trace, expect};
-use repository::limits::{MEMORY_BYTES_MIN, WRITTEN_SYNC_MS};
-use repository::parts::{Parts, SegmentSizes, Stepped};
+use crate::trace::{Finding, expect};
+use repository::limits::MEMORY_BYTES_MIN;
+use repository::parts::{Parts, Stepped};
 use repository::{
     CollectionName, Direction, Durability, IndexDefinition, IndexKind, IndexPath, KeyRange,
     OpenError, Options, Settings, Timestamp,
 };
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-const BLOCK_BYTES: u64 = 4096;
 
 /// Of so many openings, one will not be ended by a crash.
 const OPENINGS_AT_END: usize = 30;
@@ -51,53 +48,30 @@ impl Habits {
 
 /// The run of one seed.
 pub struct World {
-    random: Random,
-    disk: SimDisk,
+    /// What it stands on.
+    pub ground: Ground,
     shelf: Arc<Shelf>,
-    sizes: SegmentSizes,
     habits: Habits,
-    /// What was done last.
-    pub trace: Trace,
     now_ms: Arc<AtomicU64>,
     opened: Option<Stepped>,
     clients: Vec<Client>,
     model: Model,
-    /// Acknowledged.
-    durable: u64,
-    synced: u64,
-    unsynced_since_ms: Option<u64>,
-    power_was_cut: bool,
-    may_fail: bool,
 }
 
 impl World {
     /// The world of a seed.
     pub fn new(seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let disk = SimDisk::new(random.split());
-        let sizes = SegmentSizes {
-            first_bytes: BLOCK_BYTES * random.between(2, 8),
-            bytes: BLOCK_BYTES * random.between(16, 64),
-        };
-        let habits = Habits::new(&mut random);
-        let mut trace = Trace::default();
-        trace.note(format_args!("{sizes:?} {habits:?}"));
+        let mut ground = Ground::new(seed, (16, 64));
+        let habits = Habits::new(&mut ground.random);
+        ground.trace.note(format_args!("{:?} {habits:?}", ground.sizes));
         Self {
-            random,
-            shelf: Shelf::new(disk.clone()),
-            disk,
-            sizes,
+            shelf: Shelf::new(ground.disk.clone()),
+            ground,
             clients: (0..habits.clients).map(|_| Client::default()).collect(),
             habits,
-            trace,
             now_ms: Arc::new(AtomicU64::new(1_000_000)),
             opened: None,
             model: Model::default(),
-            durable: 0,
-            synced: 0,
-            unsynced_since_ms: None,
-            power_was_cut: false,
-            may_fail: false,
         }
     }
 
@@ -108,7 +82,7 @@ impl World {
         }
         self.end_process("the end");
         for _ in 0..OPENINGS_AT_END {
-            self.heal();
+            self.ground.heal();
             self.open()?;
             if self.opened.is_some() {
                 return Ok(());
@@ -125,38 +99,37 @@ impl World {
         if self.opened.is_none() {
             return self.open();
         }
-        if self.random.below(1000) < self.habits.crash_per_mille {
-            let calls = self.random.below(8);
-            self.disk.crash_after(calls);
-            self.trace.note(format_args!("the crash comes after {calls} calls"));
+        if self.ground.random.below(1000) < self.habits.crash_per_mille {
+            self.ground.plan_crash(8);
         }
-        if self.random.below(1000) < self.habits.failure_per_mille {
-            self.plan_failure();
+        if self.ground.random.below(1000) < self.habits.failure_per_mille {
+            self.ground.plan_failure();
         }
-        let trouble = if self.random.percent(self.habits.client_percent) {
+        let trouble = if self.ground.random.percent(self.habits.client_percent) {
             self.client_step()?
         } else {
             self.own_step().err()
         };
-        let ms = self.random.below(self.habits.step_ms_max + 1);
+        let ms = self.ground.random.below(self.habits.step_ms_max + 1);
         self.now_ms.fetch_add(ms, Ordering::Relaxed);
-        let is_due =
-            self.unsynced_since_ms.is_some_and(|since| self.now_ms() - since >= WRITTEN_SYNC_MS);
+        let is_due = self.ground.is_sync_due(self.now_ms());
         let due = if is_due { self.write(true) } else { Ok(()) };
         let trouble = trouble.or(due.err());
         if let Some(trouble) = trouble {
             let is_poisoned =
                 self.opened.as_ref().is_some_and(|o| o.repository().durable().is_err());
-            let has_cause = self.may_fail || self.disk.has_crashed();
+            let has_cause = self.ground.has_cause();
             expect(has_cause || !is_poisoned, || format!("poisoned without a cause: {trouble}"))?;
-            self.trace.note(format_args!("refused: {trouble}"));
+            self.ground.trace.note(format_args!("refused: {trouble}"));
             if is_poisoned {
                 self.end_process("poisoned");
                 return Ok(());
             }
         }
         self.observe()?;
-        if self.disk.has_crashed() || self.random.below(2000) < self.habits.crash_per_mille {
+        if self.ground.disk.has_crashed()
+            || self.ground.random.below(2000) < self.habits.crash_per_mille
+        {
             self.end_process("crash");
         }
         Ok(())
@@ -164,17 +137,17 @@ impl World {
 
     fn client_step(&mut self) -> Result<Option<String>, Finding> {
         let Some(opened) = &self.opened else { return Ok(None) };
-        let who = self.random.below(self.habits.clients) as usize;
+        let who = self.ground.random.below(self.habits.clients) as usize;
         let mut around = Surroundings {
             repository: opened.repository(),
             model: &mut self.model,
-            random: &mut self.random,
+            random: &mut self.ground.random,
             now_ms: self.now_ms.load(Ordering::Relaxed),
             keys: self.habits.keys,
         };
         Ok(match self.clients[who].step(&mut around)? {
             Step::Did(did) => {
-                self.trace.note(format_args!("client {who}: {did}"));
+                self.ground.trace.note(format_args!("client {who}: {did}"));
                 None
             }
             Step::Refused(why) => Some(why),
@@ -183,18 +156,18 @@ impl World {
 
     fn own_step(&mut self) -> Result<(), String> {
         let Some(opened) = &self.opened else { return Ok(()) };
-        let checkpoint = self.random.below(1000) < 10 * self.habits.checkpoint_per_mille;
-        match self.random.below(20) {
+        let checkpoint = self.ground.random.below(1000) < 10 * self.habits.checkpoint_per_mille;
+        match self.ground.random.below(20) {
             0..2 if checkpoint => {
-                self.trace.note("checkpoint");
+                self.ground.trace.note("checkpoint");
                 opened.checkpoint().map_err(|error| error.to_string())
             }
             2 => {
-                self.trace.note("compact");
+                self.ground.trace.note("compact");
                 opened.compact().map_err(|error| error.to_string())
             }
             3..5 => {
-                self.trace.note("evict");
+                self.ground.trace.note("evict");
                 opened.evict();
                 Ok(())
             }
@@ -206,24 +179,24 @@ impl World {
                     // These commits had the time of now, and no later one has an earlier time.
                     self.model.pass(self.now_ms.load(Ordering::Relaxed));
                 }
-                self.trace.note(format_args!("reap, up to {after}"));
+                self.ground.trace.note(format_args!("reap, up to {after}"));
                 Ok(())
             }
             7 => {
-                self.trace.note("mark");
+                self.ground.trace.note("mark");
                 opened.mark();
                 Ok(())
             }
-            8 if self.random.percent(25) => {
+            8 if self.ground.random.percent(25) => {
                 self.now_ms.fetch_add(400_000, Ordering::Relaxed);
-                self.trace.note("a long time later, old views are refused");
+                self.ground.trace.note("a long time later, old views are refused");
                 opened.refuse_old_views();
                 Ok(())
             }
-            11 if self.random.percent(10) => self.toggle_index(),
+            11 if self.ground.random.percent(10) => self.toggle_index(),
             9..11 => {
                 let did = opened.prepare_segment();
-                self.trace.note(format_args!("prepare a segment, did: {did}"));
+                self.ground.trace.note(format_args!("prepare a segment, did: {did}"));
                 Ok(())
             }
             _ => self.write(false),
@@ -245,89 +218,45 @@ impl World {
         let number = number.map_err(|error| error.to_string())?;
         self.model.note(number.0);
         self.model.pass(self.now_ms());
-        self.trace.note(format_args!("configure {number}: {indexes} indexes"));
+        self.ground.trace.note(format_args!("configure {number}: {indexes} indexes"));
         Ok(())
     }
 
     fn write(&mut self, sync_is_due: bool) -> Result<(), String> {
         let Some(opened) = &self.opened else { return Ok(()) };
         let wrote = opened.write_frame(sync_is_due).map_err(|error| error.to_string())?;
-        self.trace.note(format_args!("write, sync due: {sync_is_due}, did: {wrote}"));
+        self.ground.trace.note(format_args!("write, sync due: {sync_is_due}, did: {wrote}"));
         Ok(())
-    }
-
-    fn plan_failure(&mut self) {
-        self.may_fail = true;
-        if self.random.percent(30) {
-            let bytes = self.random.below(4 * self.sizes.bytes);
-            self.disk.leave_room(bytes);
-            self.trace.note(format_args!("the disk has room for {bytes} bytes"));
-        } else {
-            let calls = self.random.below(8);
-            let kind = *self.random.pick(&[ErrorKind::Other, ErrorKind::StorageFull]);
-            self.disk.fail_after(calls, kind);
-            self.trace.note(format_args!("a call fails after {calls}: {kind}"));
-        }
-    }
-
-    fn heal(&mut self) {
-        self.disk.heal();
-        self.disk.leave_room(u64::MAX);
-        self.may_fail = false;
     }
 
     fn observe(&mut self) -> Result<(), Finding> {
         let Some(opened) = &self.opened else { return Ok(()) };
         let Ok(durable) = opened.repository().durable() else { return Ok(()) };
         let (durable, synced) = (durable.0, opened.synced().0);
-        expect(durable >= self.durable && synced >= self.synced && synced <= durable, || {
-            format!("synced {synced}, durable {durable}, after {}, {}", self.synced, self.durable)
-        })?;
-        (self.durable, self.synced) = (durable, synced);
         let now_ms = self.now_ms();
-        let is_late = self.unsynced_since_ms.is_some_and(|since| now_ms - since >= WRITTEN_SYNC_MS);
-        expect(!is_late || synced == durable, || {
-            format!("synced {synced}, durable {durable}, and its second is over")
-        })?;
-        let waits = (synced < durable).then(|| self.unsynced_since_ms.unwrap_or(self.now_ms()));
-        self.unsynced_since_ms = waits;
-        Ok(())
+        self.ground.observe(durable, synced, now_ms)
     }
 
     fn end_process(&mut self, why: &str) {
         self.clients.iter_mut().for_each(Client::die);
         self.opened = None;
-        let cut = self.random.percent(60);
-        self.power_was_cut |= cut;
-        self.trace.note(format_args!("{why}: the {} dies", if cut { "power" } else { "process" }));
-        if cut {
-            self.disk.cut_power();
-        } else {
-            self.disk.kill();
-        }
-        self.trace.note(format_args!("the disk has {}", self.disk.listing()));
+        self.ground.die(why);
+        self.ground.trace.note(format_args!("the disk has {}", self.ground.disk.listing()));
     }
 
     fn open(&mut self) -> Result<(), Finding> {
-        if self.random.percent(10) {
-            let calls = self.random.below(30);
-            self.disk.crash_after(calls);
-            self.trace.note(format_args!("the crash comes after {calls} calls"));
-        }
-        if self.random.percent(70) {
-            self.heal();
-        }
+        self.ground.before_opening(30);
         let now_ms = Arc::clone(&self.now_ms);
         let options = Options {
             folder: PathBuf::from("/data"),
             memory_bytes: MEMORY_BYTES_MIN,
             clock: Arc::new(move || Timestamp(now_ms.load(Ordering::Relaxed))),
         };
-        let (disk, at_rest) = (Arc::new(self.disk.clone()), self.shelf.open());
-        let opened = Stepped::open(&options, Parts { disk, at_rest, sizes: self.sizes });
+        let (disk, at_rest) = (Arc::new(self.ground.disk.clone()), self.shelf.open());
+        let opened = Stepped::open(&options, Parts { disk, at_rest, sizes: self.ground.sizes });
         let why = match opened {
-            Ok((opened, recovery)) if !self.disk.has_crashed() => {
-                self.trace.note(format_args!("open: {recovery:?}"));
+            Ok((opened, recovery)) if !self.ground.disk.has_crashed() => {
+                self.ground.trace.note(format_args!("open: {recovery:?}"));
                 self.opened = Some(opened);
                 self.compare()?;
                 match self.configure() {
@@ -341,9 +270,9 @@ impl World {
             }
             Err(error) => error.to_string(),
         };
-        let has_cause = self.may_fail || self.disk.has_crashed();
+        let has_cause = self.ground.has_cause();
         expect(has_cause, || format!("it does not open: {why}"))?;
-        self.heal();
+        self.ground.heal();
         self.end_process(&why);
         Ok(())
     }
@@ -351,9 +280,12 @@ impl World {
     /// Compares what was found with what was committed, and forgets what was lost.
     fn compare(&mut self) -> Result<(), Finding> {
         let found = self.found().map_err(|why| Finding(format!("it cannot be read: {why}")))?;
-        let least = match self.power_was_cut {
-            true => self.model.last_synced(self.durable).max(self.model.last_logged(self.synced)),
-            false => self.model.last_logged(self.durable),
+        let least = match self.ground.power_was_cut {
+            true => self
+                .model
+                .last_synced(self.ground.durable)
+                .max(self.model.last_logged(self.ground.synced)),
+            false => self.model.last_logged(self.ground.durable),
         };
         let now_ms = self.now_ms();
         let Some(last) = self.model.find(&found, least, now_ms) else {
@@ -364,11 +296,9 @@ impl World {
                 None => format!("found what never was; compared with {least}: {difference:?}"),
             }));
         };
-        self.trace.note(format_args!("found what was after {last}, at least {least}"));
+        self.ground.trace.note(format_args!("found what was after {last}, at least {least}"));
         self.model.reopen(last);
-        (self.durable, self.synced) = (0, 0);
-        self.power_was_cut = false;
-        self.unsynced_since_ms = None;
+        self.ground.reopened();
         Ok(())
     }
 

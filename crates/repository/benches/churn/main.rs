@@ -30,10 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The allocator of the server.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const FLAGS: &[Flag] = &[
     Flag { name: "minutes", default: "10", smoke: "0.1", what: "how long" },
     Flag { name: "expiry", default: "30", smoke: "1", what: "seconds until a session expires" },

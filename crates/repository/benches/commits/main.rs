@@ -28,10 +28,6 @@ use repository::Repository;
 use std::time::{Duration, Instant};
 use table::{Round, Row};
 
-/// The allocator of the server.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const FLAGS: &[Flag] = &[
     Flag { name: "rounds", default: "5", smoke: "1", what: "turns of each case" },
     Flag { name: "seconds", default: "2", smoke: "0.05", what: "length of a turn" },

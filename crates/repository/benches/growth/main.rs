@@ -22,10 +22,6 @@ use repository::limits;
 use stages::Stages;
 use std::time::Duration;
 
-/// The allocator of the server.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const FLAGS: &[Flag] = &[
     Flag { name: "from", default: "1e4", smoke: "1e2", what: "documents of the smallest size" },
     Flag { name: "to", default: "1e7", smoke: "1e4", what: "documents of the largest size" },

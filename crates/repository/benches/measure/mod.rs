@@ -12,3 +12,7 @@ pub mod process;
 pub mod random;
 pub mod warnings;
 pub mod window;
+
+/// The allocator of the server.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
