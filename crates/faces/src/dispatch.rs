@@ -3,7 +3,7 @@
 
 use crate::execute::execute;
 use crate::mailbox::Envelope;
-use crate::operation::{Operation, Outcome};
+use crate::operation::{Executed, Operation};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) enum Call {
 /// What came of it. It may leave at once.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Native(Outcome),
+    Native(Executed),
     App(gem::Reply),
 }
 

@@ -1,21 +1,21 @@
 //! Runs native operations: each is one transaction on the repository, and its outcome is given only
 //! when all that it reveals is durable.
 
-use crate::operation::{Content, Operation, Outcome, Place};
+use crate::operation::{Content, Executed, Operation, Outcome, Place, Written};
 use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use repository::{
-    Attempt, BeginError, CollectionName, CommitNumber, KeyRandomness, Ran, ReadError, RunError,
+    Attempt, BeginError, CollectionName, KeyRandomness, Poisoned, Ran, ReadError, RunError,
     StageError, Transaction,
 };
 use std::sync::Arc;
 
 /// Runs `operation` and waits until its outcome may be revealed.
-pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<Outcome, Problem> {
+pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<Executed, Problem> {
     if matches!(operation, Operation::CheckHealth) {
         reactor.repository.durable().map_err(BeginError::Poisoned)?;
-        return Ok(Outcome::Healthy);
+        return Ok(Executed { outcome: Outcome::Healthy, commit: None, durability: None });
     }
     let ran = match reactor.repository.try_run(|tx| stage(&operation, tx)) {
         Ok(Attempt::Done(ran)) => Ok(ran),
@@ -25,39 +25,31 @@ pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<O
     match ran {
         Ok(ran) => {
             reactor.gate.durable(ran.wait_for).await?;
-            conclude(ran)
+            Ok(conclude(ran))
         }
-        Err(RunError::Body { error, wait_for }) => {
-            reactor.gate.durable(wait_for).await?;
-            Err(error.into())
-        }
-        Err(RunError::Begin(error)) => Err(error.into()),
-        Err(RunError::Duplicate { duplicate, wait_for }) => {
-            reactor.gate.durable(wait_for).await?;
-            Err(Problem::new(Kind::Duplicate, duplicate.to_string()))
-        }
-        Err(RunError::Commit(error)) => {
-            // That it came to a commit reveals something of the view, which is at most this.
-            reactor.gate.durable(reactor.repository.stats().visible).await?;
-            Err(error.into())
-        }
+        Err(error) => Err(refuse(error, reactor).await?),
     }
 }
 
-type RunResult = Result<Ran<Staged>, RunError<Refusal>>;
+/// The problem of a run that did not commit, when it may be told.
+async fn refuse(error: RunError<Refusal>, reactor: &Reactor) -> Result<Problem, Poisoned> {
+    let (problem, wait_for) = match error {
+        RunError::Body { error, wait_for } => (error.into(), wait_for),
+        RunError::Begin(error) => return Ok(error.into()),
+        RunError::Duplicate { duplicate, wait_for } => (duplicate.into(), wait_for),
+        // That it came to a commit reveals something of the view, which is at most this.
+        RunError::Commit(error) => (error.into(), reactor.repository.stats().visible),
+    };
+    reactor.gate.durable(wait_for).await?;
+    Ok(Problem::at(problem, wait_for))
+}
+
+type RunResult = Result<Ran<Outcome>, RunError<Refusal>>;
 
 /// In the serial lane it must finish, but may block: not on the reactor's thread.
 async fn run_contended(operation: Operation, reactor: &Reactor) -> Result<RunResult, Problem> {
     let repository = Arc::clone(&reactor.repository);
     reactor.off_thread(move || repository.run(|tx| stage(&operation, tx))).await
-}
-
-/// What the body of a transaction did; the commit number is not known yet.
-enum Staged {
-    Read(Outcome),
-    Created { made_at: Option<Place> },
-    Replaced,
-    Deleted,
 }
 
 /// Why the body of a transaction refused.
@@ -70,7 +62,7 @@ enum Refusal {
 }
 
 /// The body of the transaction.
-fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Staged, Refusal> {
+fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Outcome, Refusal> {
     match operation {
         Operation::Get { place, preconditions } => get(tx, place, preconditions),
         Operation::Put { place, content, preconditions } => put(tx, place, content, preconditions),
@@ -82,19 +74,17 @@ fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Staged, Refusal>
             }
             create(tx, collection, content, *randomness)
         }
-        Operation::CheckHealth => Ok(Staged::Read(Outcome::Healthy)),
+        Operation::CheckHealth => Ok(Outcome::Healthy),
     }
 }
 
 /// A precondition counts only where the answer would otherwise be a success (RFC 9110 §13.2.1): a
 /// document that is not there is 404, whatever the conditions.
-fn get(tx: &mut Transaction, at: &Place, conditions: &Preconditions) -> Result<Staged, Refusal> {
+fn get(tx: &mut Transaction, at: &Place, conditions: &Preconditions) -> Result<Outcome, Refusal> {
     let document = tx.get(&at.collection, &at.key)?.ok_or(Refusal::NotFound)?;
     match conditions.for_read(&document) {
-        Verdict::Proceed => Ok(Staged::Read(Outcome::Found(document))),
-        Verdict::NotModified => {
-            Ok(Staged::Read(Outcome::NotModified { version: document.version }))
-        }
+        Verdict::Proceed => Ok(Outcome::Found(document)),
+        Verdict::NotModified => Ok(Outcome::NotModified { version: document.version }),
         Verdict::Failed => Err(Refusal::PreconditionFailed),
     }
 }
@@ -104,22 +94,26 @@ fn put(
     at: &Place,
     content: &Content,
     conditions: &Preconditions,
-) -> Result<Staged, Refusal> {
+) -> Result<Outcome, Refusal> {
     let current = tx.get(&at.collection, &at.key)?;
     if conditions.for_write(current.as_deref()) == Verdict::Failed {
         return Err(Refusal::PreconditionFailed);
     }
     write(tx, at, content)?;
-    Ok(if current.is_some() { Staged::Replaced } else { Staged::Created { made_at: None } })
+    Ok(Outcome::Written(Written { is_new: current.is_none(), made_at: None }))
 }
 
-fn delete(tx: &mut Transaction, at: &Place, conditions: &Preconditions) -> Result<Staged, Refusal> {
+fn delete(
+    tx: &mut Transaction,
+    at: &Place,
+    conditions: &Preconditions,
+) -> Result<Outcome, Refusal> {
     let current = tx.get(&at.collection, &at.key)?.ok_or(Refusal::NotFound)?;
     if conditions.for_write(Some(&current)) == Verdict::Failed {
         return Err(Refusal::PreconditionFailed);
     }
     tx.delete(&at.collection, &at.key)?;
-    Ok(Staged::Deleted)
+    Ok(Outcome::Deleted)
 }
 
 /// A taken key is next to impossible, but overwriting its document would be a lost update.
@@ -128,7 +122,7 @@ fn create(
     collection: &CollectionName,
     content: &Content,
     mut randomness: KeyRandomness,
-) -> Result<Staged, Refusal> {
+) -> Result<Outcome, Refusal> {
     let place = loop {
         let key = randomness.key_at(tx.time());
         if tx.get(collection, &key)?.is_none() {
@@ -137,7 +131,7 @@ fn create(
         randomness = randomness.next();
     };
     write(tx, &place, content)?;
-    Ok(Staged::Created { made_at: Some(place) })
+    Ok(Outcome::Written(Written { is_new: true, made_at: Some(place) }))
 }
 
 fn write(tx: &mut Transaction, at: &Place, content: &Content) -> Result<(), StageError> {
@@ -145,18 +139,9 @@ fn write(tx: &mut Transaction, at: &Place, content: &Content) -> Result<(), Stag
     tx.put(&at.collection, &at.key, media_type.clone(), body.clone(), None)
 }
 
-fn conclude(ran: Ran<Staged>) -> Result<Outcome, Problem> {
-    let version = || written(ran.committed);
-    Ok(match ran.value {
-        Staged::Read(outcome) => outcome,
-        Staged::Created { made_at } => Outcome::Created { version: version()?, made_at },
-        Staged::Replaced => Outcome::Replaced { version: version()? },
-        Staged::Deleted => Outcome::Deleted,
-    })
-}
-
-fn written(committed: Option<CommitNumber>) -> Result<CommitNumber, Problem> {
-    committed.ok_or_else(|| Problem::internal(&"a staged write was not given a commit number"))
+fn conclude(ran: Ran<Outcome>) -> Executed {
+    let durability = ran.committed.map(|_| ran.durability);
+    Executed { outcome: ran.value, commit: Some(ran.wait_for), durability }
 }
 
 impl From<ReadError> for Refusal {

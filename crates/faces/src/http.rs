@@ -6,6 +6,7 @@ pub(crate) mod body;
 mod conditions;
 pub(crate) mod connection;
 mod content;
+mod exchange;
 mod origin;
 mod path;
 mod reply;

@@ -3,7 +3,9 @@
 
 use crate::preconditions::Preconditions;
 use bytes::Bytes;
-use repository::{CollectionName, CommitNumber, Document, Key, KeyRandomness, MediaType};
+use repository::{
+    CollectionName, CommitNumber, Document, Durability, Key, KeyRandomness, MediaType,
+};
 use std::sync::Arc;
 
 /// The place of one document.
@@ -40,6 +42,17 @@ pub(crate) enum Operation {
     CheckHealth,
 }
 
+/// What an operation came to, when it may be told.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    pub outcome: Outcome,
+    /// The newest commit that the outcome shows: its own, or that of the view. `None` where it is
+    /// not about documents.
+    pub commit: Option<CommitNumber>,
+    /// What the outcome promises, if it wrote.
+    pub durability: Option<Durability>,
+}
+
 /// What an operation came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -47,12 +60,19 @@ pub(crate) enum Outcome {
     Found(Arc<Document>),
     /// The asker has this version already.
     NotModified { version: CommitNumber },
-    /// A document was written where there was none; `made_at` when the key was generated.
-    Created { version: CommitNumber, made_at: Option<Place> },
-    /// A document was written over another.
-    Replaced { version: CommitNumber },
+    /// A document was written.
+    Written(Written),
     /// A document was removed.
     Deleted,
     /// Commits can be made durable.
     Healthy,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Whether there was none before.
+    pub is_new: bool,
+    /// Where it is, when the key was made here.
+    pub made_at: Option<Place>,
 }

@@ -2,7 +2,10 @@
 //! status and the title of each. Writing them to a socket is `http/reply`.
 
 use crate::limits;
-use repository::{BeginError, CommitError, Poisoned, ReadError, StageError};
+use crate::surface::Template;
+use repository::{
+    BeginError, CommitError, CommitNumber, Duplicate, Poisoned, ReadError, StageError,
+};
 use std::borrow::Cow;
 
 /// What went wrong.
@@ -89,22 +92,57 @@ pub(crate) struct Problem {
     pub kind: Kind,
     /// What was expected, what came, what to do.
     pub detail: Cow<'static, str>,
-    /// For `MethodNotAllowed`: the methods that are allowed, as the Allow field lists them.
-    pub allow: Option<&'static str>,
+    /// What few problems have.
+    pub more: Option<Box<More>>,
+}
+
+/// What a problem tells beside its detail.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct More {
+    /// The methods that are allowed, as the Allow field lists them.
+    pub allow: Option<String>,
+    /// The media types that the method takes, as Accept lists them.
+    pub accept: Option<String>,
+    /// The same for PATCH, as Accept-Patch lists them (RFC 5789 §3.1).
+    pub accept_patch: Option<String>,
+    /// The newest commit that the problem reveals something of.
+    pub commit: Option<CommitNumber>,
+    /// Extension members (RFC 9457 §3.2), in this order.
+    pub members: Vec<(&'static str, serde_json::Value)>,
 }
 
 impl Problem {
     pub(crate) fn new(kind: Kind, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, detail: detail.into(), allow: None }
+        Self { kind, detail: detail.into(), more: None }
     }
 
     pub(crate) fn not_found() -> Self {
         Self::new(Kind::NotFound, "no document or page has this URI")
     }
 
-    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
-        let detail = format!("this URI takes {allow}");
-        Self { allow: Some(allow), ..Self::new(Kind::MethodNotAllowed, detail) }
+    pub(crate) fn method_not_allowed(template: Template) -> Self {
+        let allow = template.allow();
+        let mut problem =
+            Self::new(Kind::MethodNotAllowed, format!("{} takes {allow}", template.path()));
+        problem.more().allow = Some(allow);
+        problem
+    }
+
+    /// For what few problems have.
+    pub(crate) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    /// With an extension member.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<serde_json::Value>) -> Self {
+        self.more().members.push((name, value.into()));
+        self
+    }
+
+    /// Said after the repository was looked at, up to `commit`.
+    pub(crate) fn at(mut self, commit: CommitNumber) -> Self {
+        self.more().commit = Some(commit);
+        self
     }
 
     /// A failure of the server itself: its cause goes to the log, not to the client.
@@ -129,13 +167,16 @@ impl Problem {
     /// The problem as `application/problem+json`.
     pub(crate) fn to_json(&self) -> String {
         let Row { name, status, title } = self.kind.row();
-        serde_json::json!({
+        let mut json = serde_json::json!({
             "type": format!("/errors/{name}"),
             "title": title,
             "status": status,
             "detail": self.detail,
-        })
-        .to_string()
+        });
+        for (name, value) in self.more.iter().flat_map(|more| &more.members) {
+            json[name] = value.clone();
+        }
+        json.to_string()
     }
 }
 
@@ -173,6 +214,17 @@ impl From<CommitError> for Problem {
             CommitError::NoProgress => Self::internal(&error.to_string()),
             CommitError::Closed => Self::closed(),
         }
+    }
+}
+
+impl From<Duplicate> for Problem {
+    fn from(duplicate: Duplicate) -> Self {
+        let Duplicate { collection, index, key, holder } = &duplicate;
+        Self::new(Kind::Duplicate, duplicate.to_string())
+            .with("collection", collection.as_str())
+            .with("key", key.as_str())
+            .with("index", index.as_str())
+            .with("holder", holder.as_str())
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn of(outcome: &Outcome) -> StatusCode {
     match outcome {
         Outcome::Found(_) | Outcome::Healthy => StatusCode::OK,
         Outcome::NotModified { .. } => StatusCode::NOT_MODIFIED,
-        Outcome::Created { .. } => StatusCode::CREATED,
-        Outcome::Replaced { .. } | Outcome::Deleted => StatusCode::NO_CONTENT,
+        Outcome::Written(written) if written.is_new => StatusCode::CREATED,
+        Outcome::Written(_) | Outcome::Deleted => StatusCode::NO_CONTENT,
     }
 }

@@ -1,24 +1,15 @@
-//! One HTTP/1.1 or 1.0 connection, and the walk of each request on it. HTTP/2 and TLS will begin
-//! here; what a request means is in `rest`.
+//! One HTTP/1.1 or 1.0 connection. HTTP/2 and TLS will begin here; the walk of each request on it
+//! is in `exchange`.
 
-use crate::dispatch::{Answer, Call, dispatch};
-use crate::http::rest::{self, Route};
-use crate::http::{app, body, reply};
+use crate::http::exchange;
 use crate::limits;
 use crate::listener::Arrival;
-use crate::problem::Problem;
 use crate::reactor::Reactor;
 use crate::socket::Socket;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Incoming};
-use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::cell::Cell;
-use std::convert::Infallible;
 use std::pin::pin;
 use std::rc::Rc;
 use tokio::net::TcpStream;
@@ -38,8 +29,9 @@ pub(crate) async fn serve(
     let is_unread = Rc::new(Cell::new(false));
     let socket = Socket::new(stream, reactor.timeouts.write_stall, Rc::clone(&is_unread));
     let protocol = protocol(&reactor);
-    let service =
-        service_fn(move |request| respond(request, Rc::clone(&reactor), Rc::clone(&is_unread)));
+    let service = service_fn(move |request| {
+        exchange::respond(request, Rc::clone(&reactor), Rc::clone(&is_unread))
+    });
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(socket), service));
     let ended = tokio::select! {
         biased;
@@ -68,48 +60,4 @@ fn protocol(reactor: &Reactor) -> http1::Builder {
         // that is no request, or one too many on a connection that closes.
         .half_close(true);
     protocol
-}
-
-async fn respond(
-    request: Request<Incoming>,
-    reactor: Rc<Reactor>,
-    is_unread: Rc<Cell<bool>>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (parts, body) = request.into_parts();
-    let mut body = Some(body).filter(|body| !body.is_end_stream());
-    let answer = answer(&parts, &mut body, &reactor).await;
-    // Whatever takes a body takes it out of the option when it has read it.
-    is_unread.set(body.is_some());
-    // hyper parses the next request into the header map of this reply, so handing it the one of
-    // this request saves an allocation each time.
-    Ok(reply::write(answer, parts.headers))
-}
-
-/// What a request came to, before it is written.
-pub(crate) enum Settled {
-    /// What `dispatch` gave.
-    Answer(Answer),
-    /// The methods a URI takes, as the Allow field lists them.
-    Options(&'static str),
-}
-
-async fn answer(
-    parts: &Parts,
-    body: &mut Option<Incoming>,
-    reactor: &Reactor,
-) -> Result<Settled, Problem> {
-    // Room for the body is kept until the request is done with.
-    let (call, _room) = match rest::route(parts, reactor.site())? {
-        Route::Options(allow) => return Ok(Settled::Options(allow)),
-        Route::Operation(operation) => (Call::Native(operation), None),
-        Route::Write(write) => {
-            let read = body::read(body, reactor).await?;
-            (Call::Native(write.with_body(read.bytes, reactor).await?), Some(read.reserved))
-        }
-        Route::App => {
-            let read = body::read(body, reactor).await?;
-            (Call::App(app::request(parts, read.bytes)), Some(read.reserved))
-        }
-    };
-    dispatch(call, reactor).await.map(Settled::Answer)
 }

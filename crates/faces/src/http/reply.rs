@@ -2,37 +2,38 @@
 
 use crate::dispatch::Answer;
 use crate::http::app;
-use crate::http::connection::Settled;
+use crate::http::exchange::Settled;
 use crate::limits;
-use crate::operation::{Outcome, Place};
+use crate::operation::{Executed, Outcome, Place, Written};
 use crate::problem::Problem;
 use crate::status;
+use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED,
-    LOCATION, RETRY_AFTER,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
+    HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
-use hyper::{Response, StatusCode};
-use repository::{CommitNumber, Document, MediaType, Timestamp};
+use hyper::http::request::Parts;
+use hyper::{Method, Response, StatusCode};
+use repository::{CommitNumber, Document, Durability, MediaType, Timestamp};
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
-/// Writes what a request came to. `recycled` is a header map whose memory may be used.
+/// Writes what the request came to. Its header map is used for the reply: hyper parses the next
+/// request into the header map of this reply, so that saves an allocation each time.
 ///
 /// A reply to HEAD is the same: hyper sends its head alone.
-pub(crate) fn write(
-    settled: Result<Settled, Problem>,
-    mut recycled: HeaderMap,
-) -> Response<Full<Bytes>> {
+pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response<Full<Bytes>> {
+    let mut recycled = parts.headers;
     recycled.clear();
     match settled {
-        Ok(Settled::Answer(Answer::Native(outcome))) => native(outcome, recycled),
+        Ok(Settled::Answer(Answer::Native(executed))) => native(executed, recycled),
         Ok(Settled::Answer(Answer::App(reply))) => {
-            app::response(reply, recycled).unwrap_or_else(|p| problem(&p, HeaderMap::new()))
+            app::response(reply, recycled).unwrap_or_else(|p| problem(p, HeaderMap::new()))
         }
-        Ok(Settled::Options(allow)) => options(allow, recycled),
-        Err(failed) => problem(&failed, recycled),
+        Ok(Settled::Options(template)) => options(template, recycled),
+        Err(failed) => problem(failed, recycled),
     }
 }
 
@@ -43,8 +44,15 @@ fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Ful
     response
 }
 
-fn native(outcome: Outcome, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+fn native(executed: Executed, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+    let Executed { outcome, commit, durability } = executed;
     let status = status::of(&outcome);
+    if let Some(commit) = commit {
+        headers.insert(SARSEN_COMMIT, number(commit));
+    }
+    if let Some(durability) = durability {
+        headers.insert(SARSEN_DURABILITY, HeaderValue::from_static(level(durability)));
+    }
     let body = match outcome {
         Outcome::Found(document) => found(&document, &mut headers),
         Outcome::NotModified { version } => {
@@ -52,20 +60,7 @@ fn native(outcome: Outcome, mut headers: HeaderMap) -> Response<Full<Bytes>> {
             headers.insert(CACHE_CONTROL, REVALIDATE);
             Bytes::new()
         }
-        // A reply to PUT has the new version's tag even where JSON was stored in canonical form and
-        // not byte for byte as it came, which RFC 9110 §9.3.4 would not have: without it no client
-        // could make its next change conditional on this one without another request.
-        Outcome::Created { version, made_at } => {
-            headers.insert(ETAG, etag(version));
-            if let Some(place) = made_at {
-                headers.insert(LOCATION, location(&place));
-            }
-            Bytes::new()
-        }
-        Outcome::Replaced { version } => {
-            headers.insert(ETAG, etag(version));
-            Bytes::new()
-        }
+        Outcome::Written(done) => written(&done, commit, &mut headers),
         Outcome::Deleted => Bytes::new(),
         Outcome::Healthy => {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -74,6 +69,33 @@ fn native(outcome: Outcome, mut headers: HeaderMap) -> Response<Full<Bytes>> {
         }
     };
     response(status, headers, body)
+}
+
+/// A reply to PUT has the new version's tag even where JSON was stored in canonical form and not
+/// byte for byte as it came, which RFC 9110 §9.3.4 would not have: without it no client could make
+/// its next change conditional on this one without another request.
+fn written(written: &Written, commit: Option<CommitNumber>, headers: &mut HeaderMap) -> Bytes {
+    if let Some(version) = commit {
+        headers.insert(ETAG, etag(version));
+    }
+    if let Some(place) = &written.made_at {
+        headers.insert(LOCATION, location(place));
+    }
+    Bytes::new()
+}
+
+/// The commit that a reply shows: its own, or that of the view that it was read on.
+const SARSEN_COMMIT: HeaderName = HeaderName::from_static("sarsen-commit");
+
+/// What a reply to a write promises.
+const SARSEN_DURABILITY: HeaderName = HeaderName::from_static("sarsen-durability");
+
+fn level(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Synced => "synced",
+        Durability::Written => "written",
+        Durability::Volatile => "volatile",
+    }
 }
 
 /// A cache may keep the document but has to ask whether it is still the newest. With Last-Modified
@@ -95,6 +117,10 @@ fn content_type(media_type: &MediaType) -> HeaderValue {
         MediaType::Json => HeaderValue::from_static("application/json"),
         MediaType::Other(name) => HeaderValue::from_str(name).unwrap_or(UNKNOWN),
     }
+}
+
+fn number(number: CommitNumber) -> HeaderValue {
+    number.0.into()
 }
 
 /// A strong entity tag: the version in quotes.
@@ -122,23 +148,40 @@ fn location(place: &Place) -> HeaderValue {
     HeaderValue::try_from(path).expect("both names are printable ASCII")
 }
 
-fn options(allow: &'static str, mut headers: HeaderMap) -> Response<Full<Bytes>> {
-    headers.insert(ALLOW, HeaderValue::from_static(allow));
+fn options(template: Option<Template>, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+    let allow = template.map_or_else(|| SERVER_METHODS.to_owned(), Template::allow);
+    headers.insert(ALLOW, listed(allow));
+    if let Some(accepts) = template.map(|t| t.accepts(&Method::PATCH)).filter(|a| !a.is_empty()) {
+        headers.insert(ACCEPT_PATCH, listed(accepts));
+    }
     response(StatusCode::NO_CONTENT, headers, Bytes::new())
 }
 
-fn problem(problem: &Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+/// RFC 5789 §3.1.
+const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
+
+fn listed(list: String) -> HeaderValue {
+    HeaderValue::try_from(list).expect("the surface's table is printable ASCII")
+}
+
+fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(problem.kind.row().status)
         .expect("the table has statuses of 400 to 599 only, which a test checks");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if let Some(allow) = problem.allow {
-        headers.insert(ALLOW, HeaderValue::from_static(allow));
-    }
     if problem.kind.is_passing() {
         headers.insert(RETRY_AFTER, limits::RETRY_AFTER_S.into());
     }
     if problem.kind.closes() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    response(status, headers, problem.to_json().into())
+    let body = problem.to_json().into();
+    if let Some(more) = problem.more {
+        let fields =
+            [(ALLOW, more.allow), (ACCEPT, more.accept), (ACCEPT_PATCH, more.accept_patch)];
+        for (name, list) in fields {
+            list.map(|list| headers.insert(name, listed(list)));
+        }
+        more.commit.map(|commit| headers.insert(SARSEN_COMMIT, number(commit)));
+    }
+    response(status, headers, body)
 }

@@ -7,22 +7,18 @@ use crate::operation::{Content, Operation, Place};
 use crate::preconditions::Preconditions;
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
+use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use hyper::header::{HOST, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
 use repository::{CollectionName, KeyRandomness, MediaType, json};
 
-const DOCUMENT_METHODS: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
-const COLLECTION_METHODS: &str = "POST, OPTIONS";
-const HEALTH_METHODS: &str = "GET, HEAD, OPTIONS";
-const SERVER_METHODS: &str = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
-
 /// Where a request goes, by its head alone.
 #[derive(Debug)]
 pub(crate) enum Route {
-    /// It asks what may be done: the methods, as the Allow field lists them.
-    Options(&'static str),
+    /// It asks what may be done with these URIs; `None`: with the server as a whole.
+    Options(Option<Template>),
     /// It is complete without a body.
     Operation(Operation),
     /// It is complete with its body.
@@ -59,7 +55,7 @@ pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
     check_uri(parts)?;
     check_host(parts)?;
     if !is_known(&parts.method) {
-        let detail = format!("the methods known here are {SERVER_METHODS} and PATCH");
+        let detail = format!("the methods known here are {SERVER_METHODS}");
         return Err(Problem::new(Kind::NotImplemented, detail));
     }
     match path::locate(parts.uri.path())? {
@@ -72,7 +68,7 @@ pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
             collection(&parts.method, name, &parts.headers)
         }
         Resource::Health => health(&parts.method),
-        Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(SERVER_METHODS)),
+        Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
         Resource::Server | Resource::App => Err(Problem::not_found()),
     }
@@ -119,8 +115,8 @@ fn document(method: &Method, place: Place, headers: &HeaderMap) -> Result<Route,
             Operation::Delete { place, preconditions: conditions::preconditions(headers)? }
         }
         Method::PUT => return write(Target::Document(place), headers),
-        Method::OPTIONS => return Ok(Route::Options(DOCUMENT_METHODS)),
-        _ => return Err(Problem::method_not_allowed(DOCUMENT_METHODS)),
+        Method::OPTIONS => return Ok(Route::Options(Some(Template::Document))),
+        _ => return Err(Problem::method_not_allowed(Template::Document)),
     };
     Ok(Route::Operation(operation))
 }
@@ -132,16 +128,16 @@ fn collection(
 ) -> Result<Route, Problem> {
     match *method {
         Method::POST => write(Target::Collection(name), headers),
-        Method::OPTIONS => Ok(Route::Options(COLLECTION_METHODS)),
-        _ => Err(Problem::method_not_allowed(COLLECTION_METHODS)),
+        Method::OPTIONS => Ok(Route::Options(Some(Template::Collection))),
+        _ => Err(Problem::method_not_allowed(Template::Collection)),
     }
 }
 
 fn health(method: &Method) -> Result<Route, Problem> {
     match *method {
         Method::GET | Method::HEAD => Ok(Route::Operation(Operation::CheckHealth)),
-        Method::OPTIONS => Ok(Route::Options(HEALTH_METHODS)),
-        _ => Err(Problem::method_not_allowed(HEALTH_METHODS)),
+        Method::OPTIONS => Ok(Route::Options(Some(Template::Health))),
+        _ => Err(Problem::method_not_allowed(Template::Health)),
     }
 }
 
@@ -195,6 +191,7 @@ async fn canonical(body: Bytes, reactor: &Reactor) -> Result<Bytes, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surface;
 
     const BARE: Site = Site { has_app: false, is_local: false };
     use hyper::Request;
@@ -238,21 +235,39 @@ mod tests {
             routed("GET", "/healthz", &[]),
             Ok(Route::Operation(Operation::CheckHealth))
         ));
-        assert!(matches!(routed("OPTIONS", "*", &[]), Ok(Route::Options(SERVER_METHODS))));
+        assert!(matches!(routed("OPTIONS", "*", &[]), Ok(Route::Options(None))));
+    }
+
+    /// A URI of each kind of resource.
+    fn uri(template: Template) -> &'static str {
+        match template {
+            Template::Document => "/db/notes/a",
+            Template::Collection => "/db/notes",
+            Template::Health => "/healthz",
+        }
     }
 
     #[test]
-    fn methods_that_a_resource_does_not_take_name_those_it_does() {
-        for (method, uri, allow) in [
-            ("POST", "/db/notes/a", DOCUMENT_METHODS),
-            ("PATCH", "/db/notes/a", DOCUMENT_METHODS),
-            ("GET", "/db/notes", COLLECTION_METHODS),
-            ("PUT", "/healthz", HEALTH_METHODS),
-        ] {
-            let problem = refused(method, uri, &[]);
-            assert_eq!(problem.kind, Kind::MethodNotAllowed, "{method} {uri}");
-            assert_eq!(problem.allow, Some(allow), "{method} {uri}");
-            assert!(matches!(routed("OPTIONS", uri, &[]), Ok(Route::Options(got)) if got == allow));
+    fn the_router_and_the_surface_agree() {
+        for template in Template::ALL {
+            let uri = uri(template);
+            for method in SERVER_METHODS.split(", ") {
+                let type_of = |row: &surface::Row| row.accepts.first().copied();
+                let row = template.rows().find(|row| row.method.as_str() == method);
+                let accepted = row.and_then(type_of).unwrap_or("*/*");
+                let sent = if accepted == "*/*" { "application/json" } else { accepted };
+                let fields = [("content-type", sent), ("content-length", "2")];
+                let refused = routed(method, uri, &fields).err();
+                let takes = template.allow().split(", ").any(|allowed| allowed == method);
+                let kind = refused.as_ref().map(|problem| problem.kind);
+                let expected = (!takes).then_some(Kind::MethodNotAllowed);
+                assert_eq!(kind, expected, "{method} {uri}: {refused:?}");
+                if let Some(problem) = refused {
+                    assert_eq!(problem.more.unwrap().allow, Some(template.allow()));
+                }
+            }
+            let asked = routed("OPTIONS", uri, &[]);
+            assert!(matches!(asked, Ok(Route::Options(Some(got))) if got == template));
         }
     }
 

@@ -1,0 +1,262 @@
+//! The surface: the one table of what HTTP clients can do. Allow, the answer to OPTIONS and
+//! `/openapi.json` come from here; a test holds it against the router. What a request does is in
+//! `http/rest`.
+
+use hyper::Method;
+
+/// A kind of resource: all URIs of one path template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Template {
+    Document,
+    Collection,
+    Health,
+}
+
+impl Template {
+    /// Every one.
+    pub(crate) const ALL: [Self; 3] = [Self::Document, Self::Collection, Self::Health];
+
+    /// As OpenAPI writes it.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Document => "/db/{collection}/{key}",
+            Self::Collection => "/db/{collection}",
+            Self::Health => "/healthz",
+        }
+    }
+
+    /// The rows of this resource.
+    pub(crate) fn rows(self) -> impl Iterator<Item = &'static Row> {
+        TABLE.iter().filter(move |row| row.template == self)
+    }
+
+    /// The methods, as the Allow field lists them (RFC 9110 §10.2.1). Whatever takes GET takes HEAD,
+    /// and everything takes OPTIONS.
+    pub(crate) fn allow(self) -> String {
+        let mut allow = String::new();
+        for row in self.rows() {
+            allow.push_str(row.method.as_str());
+            allow.push_str(if row.method == Method::GET { ", HEAD, " } else { ", " });
+        }
+        allow + "OPTIONS"
+    }
+
+    /// The media types that `method` takes, as Accept and Accept-Patch list them (RFC 5789 §3.1,
+    /// RFC 9110 §12.5.1); empty if it takes none.
+    pub(crate) fn accepts(self, method: &Method) -> String {
+        let row = self.rows().find(|row| row.method == *method);
+        row.map_or_else(String::new, |row| row.accepts.join(", "))
+    }
+}
+
+/// One method of one kind of resource.
+pub(crate) struct Row {
+    pub template: Template,
+    /// GET stands for HEAD as well.
+    pub method: Method,
+    /// The operation's id in OpenAPI.
+    pub id: &'static str,
+    pub summary: &'static str,
+    /// Besides those in the template.
+    pub parameters: &'static [Parameter],
+    /// Media types of the request's content; `*/*`: any. Empty: it takes none.
+    pub accepts: &'static [&'static str],
+    /// What may come back beside the problems that every request may meet ([`ALWAYS`]).
+    pub responses: &'static [Reply],
+}
+
+/// Where a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Query,
+    Header,
+}
+
+/// A parameter that is never required.
+pub(crate) struct Parameter {
+    pub name: &'static str,
+    pub place: Place,
+    pub about: &'static str,
+}
+
+/// A status that may come back.
+pub(crate) struct Reply {
+    pub status: u16,
+    pub about: &'static str,
+    pub content: Content,
+    /// Names of header fields, beside Sarsen-Commit and those of every HTTP reply.
+    pub fields: &'static [&'static str],
+}
+
+/// What a reply holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    None,
+    /// A document, of whatever media type it has.
+    Document,
+    /// JSON of the server's own.
+    Json,
+    Text,
+    /// RFC 9457.
+    Problem,
+}
+
+const fn header(name: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, place: Place::Header, about }
+}
+
+const fn query(name: &'static str, about: &'static str) -> Parameter {
+    Parameter { name, place: Place::Query, about }
+}
+
+const fn reply(
+    status: u16,
+    about: &'static str,
+    content: Content,
+    fields: &'static [&'static str],
+) -> Reply {
+    Reply { status, about, content, fields }
+}
+
+const fn problem(status: u16, about: &'static str) -> Reply {
+    Reply { status, about, content: Content::Problem, fields: &[] }
+}
+
+/// The media type of lists of merge operations.
+pub(crate) const MERGE_OPERATIONS: &str = "application/vnd.sarsen.merge+json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
+
+const IF_MATCH: Parameter = header("If-Match", "entity tags, or *: one must be the document's");
+const IF_NONE_MATCH: Parameter = header("If-None-Match", "entity tags, or *: none may be");
+const IF_MODIFIED: Parameter = header("If-Modified-Since", "a date, for GET");
+const IF_UNMODIFIED: Parameter = header("If-Unmodified-Since", "a date; If-Match goes before");
+const PREFER: Parameter = header("Prefer", "return=minimal or return=representation");
+const ONCE: Parameter = header("Idempotency-Key", "names the request: sent again, it runs once");
+const WRITE: &[Parameter] = &[IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED, PREFER, ONCE];
+
+const ETAG: &[&str] = &["ETag", "Sarsen-Durability"];
+const WITH_DOCUMENT: &[&str] =
+    &["ETag", "Content-Location", "Preference-Applied", "Sarsen-Durability"];
+const WRITTEN: Reply = reply(204, "written", Content::None, ETAG);
+const SHOWN: Reply = reply(200, "written; the document", Content::Document, WITH_DOCUMENT);
+const CREATED: Reply = reply(201, "created", Content::None, ETAG);
+const NOT_FOUND: Reply = problem(404, "there is no such document");
+const FAILED: Reply = problem(412, "a precondition is false");
+const UNCONDITIONAL: Reply = problem(428, "the collection wants a condition on overwriting");
+const CONFLICT: Reply = problem(409, "in conflict with what is there");
+const UNTYPED: Reply = problem(415, "the media type is not taken");
+const UNFIT: Reply = problem(422, "understood, and cannot be done");
+const TOO_LARGE: Reply = problem(413, "too large");
+const NO_LENGTH: Reply = problem(411, "the request has no content, and does not say so");
+
+/// Problems that every request may meet.
+pub(crate) const ALWAYS: &[Reply] = &[
+    problem(400, "not well formed"),
+    problem(403, "from a page of another site"),
+    problem(404, "there is nothing here"),
+    problem(405, "not a method of this"),
+    problem(408, "the content came too slowly"),
+    problem(413, "too large"),
+    problem(414, "the URI is too long"),
+    problem(421, "the server is not known by that name"),
+    problem(500, "the server failed"),
+    problem(503, "busy, or not available"),
+];
+
+/// The table.
+pub(crate) static TABLE: &[Row] = &[
+    Row {
+        template: Template::Document,
+        method: Method::GET,
+        id: "getDocument",
+        summary: "Read a document",
+        parameters: &[
+            header("Accept", "media types, with weights"),
+            IF_MATCH,
+            IF_NONE_MATCH,
+            IF_MODIFIED,
+            IF_UNMODIFIED,
+        ],
+        accepts: &[],
+        responses: &[
+            reply(200, "the document", Content::Document, &["ETag", "Last-Modified"]),
+            reply(304, "you have this version", Content::None, &["ETag"]),
+            NOT_FOUND,
+            problem(406, "the document has another media type"),
+            FAILED,
+        ],
+    },
+    Row {
+        template: Template::Document,
+        method: Method::PUT,
+        id: "putDocument",
+        summary: "Write a document, whether there is one or not",
+        parameters: WRITE,
+        accepts: &["*/*"],
+        responses: &[
+            SHOWN,
+            CREATED,
+            WRITTEN,
+            CONFLICT,
+            NO_LENGTH,
+            FAILED,
+            TOO_LARGE,
+            UNTYPED,
+            UNFIT,
+            UNCONDITIONAL,
+        ],
+    },
+    Row {
+        template: Template::Document,
+        method: Method::DELETE,
+        id: "deleteDocument",
+        summary: "Remove a document",
+        parameters: WRITE,
+        accepts: &[],
+        responses: &[
+            reply(204, "removed", Content::None, &["Sarsen-Durability"]),
+            NOT_FOUND,
+            FAILED,
+            UNFIT,
+            UNCONDITIONAL,
+        ],
+    },
+    Row {
+        template: Template::Collection,
+        method: Method::POST,
+        id: "createDocument",
+        summary: "Create a document under a new key",
+        parameters: &[
+            header("Slug", "what the key should be like (RFC 5023 §9.7)"),
+            IF_NONE_MATCH,
+            PREFER,
+            ONCE,
+        ],
+        accepts: &["*/*"],
+        responses: &[
+            reply(201, "created; Location says where", Content::Document, CREATED_FIELDS),
+            CONFLICT,
+            NO_LENGTH,
+            FAILED,
+            TOO_LARGE,
+            UNTYPED,
+            UNFIT,
+        ],
+    },
+    Row {
+        template: Template::Health,
+        method: Method::GET,
+        id: "getHealth",
+        summary: "Say whether commits can be made durable",
+        parameters: &[],
+        accepts: &[],
+        responses: &[reply(200, "they can", Content::Text, &[])],
+    },
+];
+
+const CREATED_FIELDS: &[&str] =
+    &["ETag", "Location", "Content-Location", "Preference-Applied", "Sarsen-Durability"];
+
+/// The methods of the server as a whole (`OPTIONS *`).
+pub(crate) const SERVER_METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
