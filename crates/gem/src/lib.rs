@@ -28,4 +28,4 @@ mod worker;
 pub use app::App;
 pub use errors::{Failure, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};
-pub use pool::{Pool, PoolOptions};
+pub use pool::{Pool, PoolLoad, PoolOptions};

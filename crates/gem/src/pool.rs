@@ -27,6 +27,19 @@ pub struct PoolOptions {
     pub heap_limit: usize,
 }
 
+/// How busy the workers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLoad {
+    /// Requests that wait for a worker.
+    pub queued: usize,
+    /// As many as may wait.
+    pub queue_max: usize,
+    /// Workers that were started; none once the pool has stopped.
+    pub workers: usize,
+    /// Those whose threads run, whatever they are at.
+    pub alive: usize,
+}
+
 struct Job {
     request: Request,
     respond: Respond,
@@ -75,6 +88,14 @@ impl Pool {
     #[expect(clippy::result_large_err)]
     pub fn submit(&self, request: Request, respond: Respond) -> Result<(), (Request, Respond)> {
         self.queue.push(Job { request, respond }).map_err(|job| (job.request, job.respond))
+    }
+
+    /// How busy it is.
+    pub fn load(&self) -> PoolLoad {
+        let (queued, queue_max) = self.queue.length();
+        let threads = self.threads.lock();
+        let alive = threads.iter().filter(|thread| !thread.is_finished()).count();
+        PoolLoad { queued, queue_max, workers: threads.len(), alive }
     }
 
     /// Finishes what is queued and stops the workers.

@@ -49,6 +49,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// How many items there are, and how many there may be.
+    pub(crate) fn length(&self) -> (usize, usize) {
+        (self.state.lock().items.len(), self.length_max)
+    }
+
     /// Takes nothing more in. What is queued can still be taken.
     pub(crate) fn close(&self) {
         self.state.lock().is_closed = true;

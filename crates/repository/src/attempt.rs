@@ -156,7 +156,10 @@ impl Repository {
     ) -> Result<Try<T>, RunError<E>> {
         let (mut transaction, value) = body(self.begin().map_err(RunError::Begin)?);
         let view = transaction.view();
-        let value = value.map_err(|error| RunError::Body { error, wait_for: view })?;
+        let value = value.map_err(|error| {
+            self.store.counters.aborted.fetch_add(1, Ordering::Relaxed);
+            RunError::Body { error, wait_for: view }
+        })?;
         let durability = transaction.durability();
         let done = |value, wait_for, committed| {
             Ok(Try::Done(Ran { value, wait_for, committed, durability, conflicts }))

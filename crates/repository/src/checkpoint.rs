@@ -7,6 +7,7 @@ use crate::hot::{Cell, Held};
 use crate::store::Store;
 use crate::views::View;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a checkpoint was not written. The list of changes is kept for the next one.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,7 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     // Records without changes count too: the log before them would be kept for ever.
     let is_behind = !changed.is_empty() || logged > *engine_holds;
     if is_behind {
+        let begun = Instant::now();
         changed = in_order(changed);
         let written = write(store, &view, StateRow { commit: view.number, time }, &changed);
         if let Err(error) = written {
@@ -36,6 +38,7 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
             return Err(error);
         }
         *engine_holds = view.number;
+        store.counters.checkpoints.record(begun.elapsed());
     }
     // Where nothing was to be written, the engine holds this commit as well as the one before.
     store.refresh_engine(view.number);

@@ -16,6 +16,7 @@ mod cursor;
 mod disk;
 mod document;
 mod durability;
+mod durations;
 mod engine;
 mod errors;
 mod folder;
@@ -41,6 +42,7 @@ mod settings;
 mod stepped;
 mod steward;
 mod store;
+mod timestamp;
 mod tranlog;
 mod transaction;
 mod verify;
@@ -52,6 +54,7 @@ pub use conflict::{Conflict, Contested};
 pub use contention::ContendedDocument;
 pub use document::{CommitNumber, Document, MediaType, Timestamp};
 pub use durability::Durability;
+pub use durations::{DURATION_BOUNDS_US, DurationCounts, Durations};
 pub use errors::{
     BeginError, CloseError, CommitError, ConfigureError, NameError, OpenError, Poisoned, ReadError,
     StageError, ViewTooOld,
@@ -64,7 +67,7 @@ pub use index::{
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};
-pub use repository::{Options, Recovery, Repository, Stats};
+pub use repository::{Measures, Options, Recovery, Repository, Stats};
 pub use settings::{OnConflict, Settings, SettingsError};
 pub use store::Clock;
 pub use transaction::{Duplicate, IndexEntry, Isolation, Outcome, Transaction};

@@ -3,6 +3,7 @@
 use crate::checkpoint;
 use crate::contention::ContendedDocument;
 use crate::document::CommitNumber;
+use crate::durations::DurationCounts;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
 use crate::hot::Collection;
 use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
@@ -64,8 +65,23 @@ pub struct Stats {
     pub refused_views: u64,
     /// Bytes that documents in memory take.
     pub memory_bytes: u64,
+    /// Beyond this, commits are refused until documents have left memory.
+    pub memory_bytes_max: u64,
     /// Bytes of the storage engine's tables.
     pub engine_bytes: u64,
+}
+
+/// What work took, and how often it was done, since opening.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measures {
+    /// Writes to the tranlog that ended on disk, and syncs of it.
+    pub syncs: DurationCounts,
+    /// Checkpoints that were written.
+    pub checkpoints: DurationCounts,
+    /// Transactions whose body gave up, so that nothing of them was written.
+    pub aborted: u64,
+    /// Documents that were looked for in the storage engine, because memory did not have them.
+    pub engine_reads: u64,
 }
 
 /// One open repository; share it in an `Arc`.
@@ -156,7 +172,19 @@ impl Repository {
             views: store.views.count(),
             refused_views: load(&store.counters.refused_views),
             memory_bytes: store.hot.bytes() as u64,
+            memory_bytes_max: store.hot_bytes_max as u64,
             engine_bytes: store.engine.disk_bytes(),
+        }
+    }
+
+    /// Measures now.
+    pub fn measures(&self) -> Measures {
+        let counters = &self.store.counters;
+        Measures {
+            syncs: self.store.tranlog.syncs(),
+            checkpoints: counters.checkpoints.counts(),
+            aborted: counters.aborted.load(Ordering::Relaxed),
+            engine_reads: counters.engine_reads.load(Ordering::Relaxed),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::conflict::{self, Conflict, Contested, Place, Read};
 use crate::contention::Contention;
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
+use crate::durations::Durations;
 use crate::errors::{CommitError, ReadError, ViewTooOld};
 use crate::hot::{Cell, Collection, Held, Hot};
 use crate::lane::Lane;
@@ -62,6 +63,12 @@ pub(crate) struct Counters {
     pub reaped: AtomicU64,
     /// Views refused because they were open for too long.
     pub refused_views: AtomicU64,
+    /// Transactions whose body gave up.
+    pub aborted: AtomicU64,
+    /// Documents looked for in the engine.
+    pub engine_reads: AtomicU64,
+    /// Checkpoints that were written.
+    pub checkpoints: Durations,
     /// The documents that conflicts are about.
     pub contention: Mutex<Contention>,
 }
@@ -293,6 +300,16 @@ impl Store {
         Ok((None, document))
     }
 
+    fn engine_get(
+        &self,
+        view: &View,
+        collection: u32,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        self.counters.engine_reads.fetch_add(1, Ordering::Relaxed);
+        self.engine.get(view.engine, collection, key.as_str())
+    }
+
     /// What `view` finds, in memory or in the engine.
     pub(crate) fn find(
         &self,
@@ -304,7 +321,7 @@ impl Store {
         let found = match cell.as_ref().map(|cell| cell.at(view.number)) {
             Some(Held::Version(document)) => (cell, document),
             _ if collection.is_volatile => (cell, None),
-            _ => match self.engine.get(view.engine, collection.id, key.as_str())? {
+            _ => match self.engine_get(view, collection.id, key)? {
                 Some(document) => {
                     let remember = || self.hot.remember(view, collection, key, &document);
                     let cell = cell.or_else(remember);

@@ -3,6 +3,7 @@
 
 use crate::document::CommitNumber;
 use crate::durability::Durability;
+use crate::durations::{DurationCounts, Durations};
 use crate::errors::{CommitError, Poisoned};
 use crate::limits::{UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
 use crate::tranlog::segment::Home;
@@ -62,6 +63,7 @@ pub(super) struct Shared {
     progressed: Condvar,
     frames: AtomicU64,
     bytes: AtomicU64,
+    pub syncs: Durations,
 }
 
 /// Where a log goes on that was read.
@@ -229,6 +231,11 @@ impl Tranlog {
     pub(crate) fn written(&self) -> (u64, u64) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         (load(&self.shared.frames), load(&self.shared.bytes))
+    }
+
+    /// What writes that ended on disk, and syncs, took since the start.
+    pub(crate) fn syncs(&self) -> DurationCounts {
+        self.shared.syncs.counts()
     }
 
     /// Writes and syncs what is queued, and ends the threads.

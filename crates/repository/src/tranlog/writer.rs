@@ -10,6 +10,7 @@ use crate::tranlog::segment::Segment;
 use crate::tranlog::supply::{Supply, UsedSegment};
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The only one that writes to segments.
 pub(super) struct Writer {
@@ -148,14 +149,22 @@ impl Writer {
     fn put(&self, start: usize, sync: bool) -> io::Result<()> {
         let frame = &self.buffer[start..];
         if sync && self.is_synced() {
-            return self.segment.file.write_synced(frame, self.offset);
+            return self.timed(|| self.segment.file.write_synced(frame, self.offset));
         }
         self.segment.file.write(frame, self.offset)?;
-        if sync { self.segment.file.sync() } else { Ok(()) }
+        if sync { self.timed(|| self.segment.file.sync()) } else { Ok(()) }
+    }
+
+    /// Nothing depends on what is measured.
+    fn timed(&self, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let begun = Instant::now();
+        sync()?;
+        self.shared.syncs.record_alone(begun.elapsed());
+        Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.segment.file.sync()?;
+        self.timed(|| self.segment.file.sync())?;
         self.last_synced = self.last_record;
         Ok(())
     }
