@@ -132,8 +132,18 @@ fn holds_format(disk: &dyn Disk, path: &Path) -> Result<bool, OpenError> {
 /// Refuses a folder that holds something else than a repository in the making.
 fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), OpenError> {
     for name in disk.names(path).map_err(io_error("read the folder", path))? {
-        // The first three are left by a creation that was cut short, the last by mkfs.
-        if !matches!(name.as_str(), "lock" | "tranlog" | "format.tmp" | "lost+found") {
+        // The first three are left by a creation that was cut short, the next by `sarsen token`,
+        // which may come before the first start of a server, the last by mkfs.
+        if !matches!(
+            name.as_str(),
+            "lock"
+                | "tranlog"
+                | "format.tmp"
+                | "tokens"
+                | "tokens.lock"
+                | "tokens.tmp"
+                | "lost+found"
+        ) {
             let why = format!("expected an empty folder or a file named format, found {name}");
             return Err(OpenError::NotARepository { path: path.to_owned(), why });
         }
