@@ -6,17 +6,13 @@ use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use repository::{
-    Attempt, BeginError, CollectionName, KeyRandomness, Poisoned, Ran, ReadError, RunError,
-    StageError, Transaction,
+    Attempt, CollectionName, KeyRandomness, Poisoned, Ran, ReadError, RunError, StageError,
+    Transaction,
 };
 use std::sync::Arc;
 
 /// Runs `operation` and waits until its outcome may be revealed.
 pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<Executed, Problem> {
-    if matches!(operation, Operation::CheckHealth) {
-        reactor.repository.durable().map_err(BeginError::Poisoned)?;
-        return Ok(Executed { outcome: Outcome::Healthy, commit: None, durability: None });
-    }
     let ran = match reactor.repository.try_run(|tx| stage(&operation, tx)) {
         Ok(Attempt::Done(ran)) => Ok(ran),
         Ok(Attempt::Contended) => run_contended(operation, reactor).await?,
@@ -74,7 +70,6 @@ fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Outcome, Refusal
             }
             create(tx, collection, content, *randomness)
         }
-        Operation::CheckHealth => Ok(Outcome::Healthy),
     }
 }
 

@@ -2,14 +2,18 @@
 //! calls, `reply` turns answers into responses.
 
 mod app;
+mod bearer;
 pub(crate) mod body;
 mod conditions;
 pub(crate) mod connection;
 mod content;
 mod exchange;
 mod origin;
+mod page;
 mod path;
+mod problems;
 mod reply;
 mod rest;
+mod visit;
 
 pub(crate) use rest::Site;

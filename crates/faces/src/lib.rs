@@ -8,6 +8,7 @@
 //! What is not here: documents and commits (`repository`), the application's code (`gem`), the
 //! command line and its configuration (`sarsen`).
 
+pub mod access;
 mod dispatch;
 mod execute;
 mod gate;
@@ -15,6 +16,7 @@ mod http;
 pub mod limits;
 mod listener;
 mod mailbox;
+mod observe;
 mod operation;
 mod preconditions;
 mod problem;
@@ -25,4 +27,5 @@ mod status;
 #[allow(dead_code, reason = "`/openapi.json`, which is made from all of it, comes next")]
 mod surface;
 
+pub use observe::AccessLogTarget;
 pub use server::{ListenError, Server, ServerOptions, Timeouts};

@@ -68,6 +68,52 @@ pub const BLOCKING_THREADS_MAX: usize = 4;
 /// What a 503 that is worth trying again says in Retry-After, in seconds.
 pub const RETRY_AFTER_S: u64 = 1;
 
+/// Tokens of one data folder. More: `sarsen token create` refuses.
+pub const TOKENS_MAX: usize = 1_024;
+
+/// Collection patterns of one token. More, or none: refused when it is made.
+pub const TOKEN_PATTERNS_MAX: usize = 32;
+
+/// Name of a token, in bytes. More: refused when it is made.
+pub const TOKEN_NAME_BYTES_MAX: usize = 100;
+
+/// The file of tokens, in bytes; as many of the largest tokens fit as there may be. More: it is
+/// refused, at the start of a server and by `sarsen token`; a running server keeps what it knew.
+pub const TOKEN_FILE_BYTES_MAX: u64 = 8 << 20;
+
+/// How often a running server looks whether the tokens have changed, and whether commits become
+/// durable.
+pub const WATCH_EVERY: Duration = Duration::from_millis(200);
+
+/// Refused tokens that an address may send at once. More: 429 with Retry-After, until it has
+/// another. A valid token is never held back.
+pub const REFUSALS_MAX: u32 = 10;
+
+/// Time after which an address may send one more.
+pub const REFUSAL_REFILL: Duration = Duration::from_secs(10);
+
+/// Addresses whose refusals are counted one by one. Those for which there is no room share the
+/// allowance of one.
+pub const REFUSED_ADDRESSES_MAX: usize = 4_096;
+
+/// X-Request-Id that is passed on, in bytes. A longer one is ignored.
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// Lines of the access log that a reactor keeps before it hands them over, in bytes.
+pub const ACCESS_LOG_BUFFER_BYTES: usize = 32 << 10;
+
+/// Buffers on their way to the access log. More: their lines are dropped, counted in the metrics
+/// and said in the log.
+pub const ACCESS_LOG_BUFFERS_MAX: usize = 64;
+
+/// How often the access log is looked after when nothing comes: whether its file was moved, and
+/// whether lines were dropped.
+pub const ACCESS_LOG_LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// Time in which some commit must have become durable while any wait. Longer: `/readyz` is 503.
+pub const DURABLE_STALL_MAX: Duration = Duration::from_secs(5);
+
+const _: () = assert!(WATCH_EVERY.as_millis() < 1_000);
 const _: () = assert!(URI_BYTES_MAX < HEADER_BYTES_MAX);
 const _: () = assert!(HEADER_BYTES_MAX < READ_BUFFER_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < BODY_MEMORY_BYTES_MAX);

@@ -7,6 +7,7 @@
 //! on two reactors then often stand eight to two, and one core is idle for as long as they live.
 
 use crate::limits;
+use crate::observe::Connections;
 use crate::reactor::Drain;
 use crate::server::ListenError;
 use std::io;
@@ -47,6 +48,11 @@ impl Desk {
         (Self { arrivals, open: Arc::default() }, receiver)
     }
 
+    /// The count of open connections, for those who only look.
+    pub(crate) fn gauge(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.open)
+    }
+
     fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
@@ -57,11 +63,8 @@ impl Desk {
     }
 }
 
-/// Opens the listening socket.
-pub(crate) fn bind(address: SocketAddr, allow_public: bool) -> Result<TcpListener, ListenError> {
-    if !address.ip().is_loopback() && !allow_public {
-        return Err(ListenError::Public { address });
-    }
+/// Opens the listening socket. Whether `address` may be listened on is decided in `access/reach`.
+pub(crate) fn bind(address: SocketAddr) -> Result<TcpListener, ListenError> {
     listen(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => ListenError::Busy { address },
         io::ErrorKind::AddrNotAvailable => ListenError::NotHere { address },
@@ -86,10 +89,11 @@ pub(crate) async fn accept(
     listener: TcpListener,
     desks: Vec<Desk>,
     connections_max: usize,
+    counts: Arc<Connections>,
     mut drain: Drain,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut porter = Porter { desks, connections_max, is_full: false, is_failing: false };
+    let mut porter = Porter { desks, connections_max, counts, is_full: false, is_failing: false };
     let accepting = async {
         loop {
             match listener.accept().await {
@@ -109,6 +113,7 @@ pub(crate) async fn accept(
 struct Porter {
     desks: Vec<Desk>,
     connections_max: usize,
+    counts: Arc<Connections>,
     is_full: bool,
     is_failing: bool,
 }
@@ -116,6 +121,7 @@ struct Porter {
 impl Porter {
     async fn admit(&mut self, stream: tokio::net::TcpStream, peer: SocketAddr) {
         self.is_failing = false;
+        self.counts.accepted.fetch_add(1, Ordering::Relaxed);
         if self.desks.iter().map(Desk::open).sum::<usize>() >= self.connections_max {
             self.turn_away();
             return;
@@ -138,6 +144,7 @@ impl Porter {
     }
 
     fn turn_away(&mut self) {
+        self.counts.turned_away.fetch_add(1, Ordering::Relaxed);
         if !self.is_full {
             let max = self.connections_max;
             log::warn!("{max} connections are open, as many as may be: more are closed at once");
@@ -173,9 +180,9 @@ mod tests {
 
     #[test]
     fn a_busy_port_is_named() {
-        let first = bind(loopback(0), false).unwrap();
+        let first = bind(loopback(0)).unwrap();
         let address = first.local_addr().unwrap();
-        let error = bind(address, false).unwrap_err();
+        let error = bind(address).unwrap_err();
         assert!(matches!(error, ListenError::Busy { .. }), "{error}");
         assert!(error.to_string().contains(&address.to_string()), "{error}");
     }
@@ -183,16 +190,8 @@ mod tests {
     #[test]
     fn an_address_of_another_machine_is_refused() {
         // 192.0.2.0/24 is for documentation (RFC 5737): no machine has it.
-        let error = bind(SocketAddr::from(([192, 0, 2, 1], 0)), true).unwrap_err();
+        let error = bind(SocketAddr::from(([192, 0, 2, 1], 0))).unwrap_err();
         assert!(matches!(error, ListenError::NotHere { .. }), "{error}");
-    }
-
-    #[test]
-    fn a_public_address_has_to_be_allowed() {
-        let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-        let error = bind(everywhere, false).unwrap_err();
-        assert!(matches!(error, ListenError::Public { .. }), "{error}");
-        assert!(bind(everywhere, true).is_ok());
     }
 
     #[test]

@@ -38,8 +38,6 @@ pub(crate) enum Operation {
         randomness: KeyRandomness,
         preconditions: Preconditions,
     },
-    /// Say whether commits can be made durable.
-    CheckHealth,
 }
 
 /// What an operation came to, when it may be told.
@@ -64,8 +62,6 @@ pub(crate) enum Outcome {
     Written(Written),
     /// A document was removed.
     Deleted,
-    /// Commits can be made durable.
-    Healthy,
 }
 
 /// What was written.

@@ -15,7 +15,11 @@ pub(crate) enum Kind {
     BrokenBody,
     InvalidName,
     InvalidJson,
+    TokenInUri,
+    Unauthorized,
+    InvalidToken,
     CrossSite,
+    InsufficientScope,
     NotFound,
     MethodNotAllowed,
     BodyTimeout,
@@ -26,6 +30,7 @@ pub(crate) enum Kind {
     UnsupportedMediaType,
     ForeignHost,
     Unindexable,
+    TooManyAttempts,
     Internal,
     HandlerFailed,
     CpuLimit,
@@ -44,6 +49,38 @@ pub(crate) struct Row {
 }
 
 impl Kind {
+    /// Every one.
+    #[cfg(test)]
+    pub(crate) const ALL: [Self; 27] = [
+        Self::BadRequest,
+        Self::BrokenBody,
+        Self::InvalidName,
+        Self::InvalidJson,
+        Self::TokenInUri,
+        Self::Unauthorized,
+        Self::InvalidToken,
+        Self::CrossSite,
+        Self::InsufficientScope,
+        Self::NotFound,
+        Self::MethodNotAllowed,
+        Self::BodyTimeout,
+        Self::Duplicate,
+        Self::PreconditionFailed,
+        Self::BodyTooLarge,
+        Self::UriTooLong,
+        Self::UnsupportedMediaType,
+        Self::ForeignHost,
+        Self::Unindexable,
+        Self::TooManyAttempts,
+        Self::Internal,
+        Self::HandlerFailed,
+        Self::CpuLimit,
+        Self::HeapLimit,
+        Self::NotImplemented,
+        Self::Busy,
+        Self::Unavailable,
+    ];
+
     /// The table.
     pub(crate) const fn row(self) -> Row {
         let (name, status, title) = match self {
@@ -51,6 +88,10 @@ impl Kind {
             Self::BrokenBody => ("broken-body", 400, "The request body did not arrive whole"),
             Self::InvalidName => ("invalid-name", 400, "The name cannot be one"),
             Self::InvalidJson => ("invalid-json", 400, "The body is not JSON"),
+            Self::TokenInUri => ("token-in-uri", 400, "A token was sent in the URI"),
+            Self::Unauthorized => ("unauthorized", 401, "A token is needed"),
+            Self::InvalidToken => ("invalid-token", 401, "The token is not valid"),
+            Self::InsufficientScope => ("insufficient-scope", 403, "The token does not allow this"),
             Self::CrossSite => ("cross-site", 403, "The request comes from another site"),
             Self::NotFound => ("not-found", 404, "There is nothing here"),
             Self::MethodNotAllowed => ("method-not-allowed", 405, "The method is not for this"),
@@ -64,6 +105,7 @@ impl Kind {
             }
             Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
             Self::Unindexable => ("unindexable", 422, "The document does not fit an index"),
+            Self::TooManyAttempts => ("too-many-attempts", 429, "Too many tokens were refused"),
             Self::Internal => ("internal", 500, "The server failed"),
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
@@ -80,9 +122,26 @@ impl Kind {
         matches!(self, Self::BrokenBody | Self::BodyTimeout | Self::BodyTooLarge)
     }
 
-    /// Whether the same request may succeed a little later.
-    pub(crate) fn is_passing(self) -> bool {
-        matches!(self, Self::Busy)
+    /// After how many seconds the same request may succeed, where it may.
+    pub(crate) fn retry_after_s(self) -> Option<u64> {
+        match self {
+            Self::Busy => Some(limits::RETRY_AFTER_S),
+            Self::TooManyAttempts => Some(limits::REFUSAL_REFILL.as_secs()),
+            _ => None,
+        }
+    }
+
+    /// What WWW-Authenticate says (RFC 6750 §3). Who sent no token is told of no error (§3.1).
+    pub(crate) fn challenge(self) -> Option<&'static str> {
+        match self {
+            Self::Unauthorized => Some("Bearer realm=\"sarsen\""),
+            Self::InvalidToken => Some("Bearer realm=\"sarsen\", error=\"invalid_token\""),
+            Self::InsufficientScope => {
+                Some("Bearer realm=\"sarsen\", error=\"insufficient_scope\"")
+            }
+            Self::TokenInUri => Some("Bearer realm=\"sarsen\", error=\"invalid_request\""),
+            _ => None,
+        }
     }
 }
 
@@ -266,38 +325,24 @@ impl From<StageError> for Problem {
 mod tests {
     use super::*;
 
-    const ALL: [Kind; 20] = [
-        Kind::CrossSite,
-        Kind::ForeignHost,
-        Kind::BadRequest,
-        Kind::BrokenBody,
-        Kind::InvalidName,
-        Kind::InvalidJson,
-        Kind::NotFound,
-        Kind::MethodNotAllowed,
-        Kind::BodyTimeout,
-        Kind::PreconditionFailed,
-        Kind::BodyTooLarge,
-        Kind::UriTooLong,
-        Kind::UnsupportedMediaType,
-        Kind::Internal,
-        Kind::HandlerFailed,
-        Kind::CpuLimit,
-        Kind::HeapLimit,
-        Kind::NotImplemented,
-        Kind::Busy,
-        Kind::Unavailable,
-    ];
-
     #[test]
     fn every_problem_has_a_name_of_its_own_and_an_error_status() {
-        let names: std::collections::BTreeSet<_> = ALL.iter().map(|k| k.row().name).collect();
-        assert_eq!(names.len(), ALL.len());
-        for kind in ALL {
+        let names: std::collections::BTreeSet<_> = Kind::ALL.iter().map(|k| k.row().name).collect();
+        assert_eq!(names.len(), Kind::ALL.len());
+        for kind in Kind::ALL {
             let row = kind.row();
             assert!((400..600).contains(&row.status), "{}", row.name);
             assert!(row.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn the_list_of_kinds_is_complete() {
+        let text = include_str!("problem.rs");
+        let (_, after) = text.split_once("enum Kind {").unwrap();
+        let (names, _) = after.split_once('}').unwrap();
+        let names: Vec<_> = names.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+        assert_eq!(names, Kind::ALL.map(|kind| format!("{kind:?}")));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! It has what their requests need; nothing in it is shared with another reactor but the repository
 //! and the workers. Which reactor gets a connection is decided in `listener`.
 
+use crate::access::Guard;
 use crate::gate::Gate;
 use crate::http::Site;
 use crate::http::body::Room;
@@ -9,11 +10,13 @@ use crate::http::connection;
 use crate::limits;
 use crate::listener::Arrival;
 use crate::mailbox::Mailbox;
+use crate::observe::{AccessLog, Counted, Meter, Observer};
 use crate::problem::Problem;
 use crate::server::Timeouts;
 use repository::Repository;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinSet};
@@ -28,6 +31,11 @@ pub(crate) struct Reactor {
     pub room: Room,
     /// Turns on the threads for work that would hold up the reactor.
     pub turns: Arc<Semaphore>,
+    /// The tokens, as this reactor knows them.
+    pub guard: Guard,
+    pub meter: Arc<Meter>,
+    pub log: AccessLog,
+    pub observer: Arc<Observer>,
     pub timeouts: Timeouts,
     /// Whether a failed handler's message is shown to the client.
     pub development: bool,
@@ -52,6 +60,8 @@ impl Reactor {
     ) -> usize {
         let holder = Rc::clone(&self);
         let gate = tokio::task::spawn_local(async move { holder.gate.run().await });
+        let holder = Rc::clone(&self);
+        let tell = tokio::task::spawn_local(async move { holder.tell().await });
         // A copy of the drain's signal for this reactor: its connections look at it often, and
         // would otherwise share its lock with those of all reactors.
         let (close, closing) = watch::channel(false);
@@ -72,7 +82,17 @@ impl Reactor {
         let deadline = drain.borrow().unwrap_or_else(Instant::now);
         let cut_off = finish(connections, deadline).await;
         gate.abort();
+        tell.abort();
         cut_off
+    }
+
+    /// Tells from time to time what others cannot see.
+    async fn tell(&self) {
+        loop {
+            tokio::time::sleep(limits::WATCH_EVERY).await;
+            self.meter.body_bytes.store(self.room.used_bytes(), Ordering::Relaxed);
+            self.log.flush();
+        }
     }
 
     /// Runs `work` on a thread that may block. Waits its turn when all are taken.
@@ -80,6 +100,7 @@ impl Reactor {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
+        let _counted = Counted::new(&self.meter.off_thread);
         let turn =
             Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         // The turn goes along: it is taken until the work is done, even if the client has gone.

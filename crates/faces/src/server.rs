@@ -1,15 +1,19 @@
 //! The server: starts the reactors and the listener, and ends them. It serves nothing itself.
 
+use crate::access::{Access, Guard, TokenFile, TokenFileError, reach};
 use crate::gate::Gate;
 use crate::http::body::Room;
 use crate::limits;
 use crate::listener::{self, Arrival, Desk};
 use crate::mailbox::Mailbox;
+use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch};
 use crate::reactor::{self, Drain, Reactor};
 use repository::Repository;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,9 +26,14 @@ pub struct ServerOptions {
     pub listen: SocketAddr,
     /// Threads that serve connections, 1 to [`limits::REACTORS_MAX`].
     pub reactors: usize,
-    /// Whether `listen` may be an address that other machines reach. There is no authentication
-    /// yet: whoever reaches it reads and changes everything.
-    pub allow_public: bool,
+    /// Who may ask; without it everybody, who then must be on this machine.
+    pub tokens: Option<TokenFile>,
+    /// Whether tokens may come from other machines without TLS.
+    pub insecure_no_tls: bool,
+    /// Where requests are written down, if they are.
+    pub access_log: Option<AccessLogTarget>,
+    /// Set by whoever wants the access log's file to be opened again.
+    pub reopen_log: Arc<AtomicBool>,
     /// Whether clients see the message of a failed handler.
     pub development: bool,
     /// Connections that may be open; see [`limits::CONNECTIONS_MAX`].
@@ -60,7 +69,10 @@ impl ServerOptions {
         Self {
             listen,
             reactors: 1,
-            allow_public: false,
+            tokens: None,
+            insecure_no_tls: false,
+            access_log: None,
+            reopen_log: Arc::default(),
             development: false,
             connections_max: limits::CONNECTIONS_MAX,
             timeouts: Timeouts::default(),
@@ -89,15 +101,31 @@ pub enum ListenError {
         /// What was asked for.
         address: SocketAddr,
     },
-    /// The address is not loopback, and that was not allowed.
+    /// The address is not loopback, and no token is configured.
     #[error(
-        "{address} can be reached from other machines, and there is no authentication yet: whoever \
-         reaches it reads and changes everything. Listen on 127.0.0.1, or allow it explicitly"
+        "{address} can be reached from other machines, and no token is configured: whoever reaches \
+         it could read and change everything. Make one with `sarsen token create --data {} --scope \
+         admin`, or listen on 127.0.0.1", folder.display()
     )]
     Public {
         /// What was asked for.
         address: SocketAddr,
+        /// The data folder.
+        folder: PathBuf,
     },
+    /// Tokens would come from other machines in the clear.
+    #[error(
+        "{address} can be reached from other machines and speaks no TLS: whoever is on the way \
+         could read the tokens (RFC 6750, section 5.3). Listen on 127.0.0.1, or say \
+         --insecure-no-tls if a proxy in front speaks TLS, or the network is trusted"
+    )]
+    Unencrypted {
+        /// What was asked for.
+        address: SocketAddr,
+    },
+    /// The tokens cannot be read.
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
     /// No such number of reactors.
     #[error("a server has 1 to {max} reactors; got {got}", max = limits::REACTORS_MAX)]
     Reactors {
@@ -119,6 +147,10 @@ pub struct Server {
     local_addr: SocketAddr,
     drain: watch::Sender<Option<Instant>>,
     reactors: Vec<JoinHandle<usize>>,
+    observer: Arc<Observer>,
+    /// Ends once what the reactors gave it is written.
+    log: LogWriter,
+    _watch: Watch,
 }
 
 impl Server {
@@ -131,19 +163,33 @@ impl Server {
         if !(1..=limits::REACTORS_MAX).contains(&options.reactors) {
             return Err(ListenError::Reactors { got: options.reactors });
         }
-        let listener = listener::bind(options.listen, options.allow_public)?;
+        let access = Arc::new(Access::open(options.tokens.clone())?);
+        reach::check(options.listen, &access, options.insecure_no_tls)?;
+        let listener = listener::bind(options.listen)?;
         let local_addr = listener
             .local_addr()
             .map_err(|source| ListenError::Io { action: "read the listening address", source })?;
         let (drain, draining) = watch::channel(None);
+        let meters: Vec<_> = (0..options.reactors).map(|_| Arc::new(Meter::new())).collect();
+        let observed = (Arc::clone(&repository), pool.clone());
+        let observer = Arc::new(Observer::new(observed, access, meters));
+        let drops = Arc::clone(&observer.log_drops);
+        let reopen = Arc::clone(&options.reopen_log);
+        let log = LogWriter::start(options.access_log.as_ref(), reopen, drops)
+            .map_err(|source| ListenError::Io { action: "open the access log", source })?;
+        let looker = Arc::clone(&observer);
+        let watch = Watch::start(move || looker.look())
+            .map_err(|source| ListenError::Io { action: "start a thread", source })?;
         // From here on a failure drops the server, which ends the reactors that have started.
-        let mut server = Self { local_addr, drain, reactors: Vec::new() };
+        let mut server =
+            Self { local_addr, drain, reactors: Vec::new(), observer, log, _watch: watch };
         let mut desks = Vec::new();
         let mut seeds = Vec::new();
-        for _ in 0..options.reactors {
+        for number in 0..options.reactors {
             let (desk, arrivals) = Desk::new();
+            server.observer.connections.open.lock().push(desk.gauge());
             desks.push(desk);
-            seeds.push(Seed::new(&options, &repository, pool.clone(), arrivals));
+            seeds.push(Seed::new(&options, &server, number, arrivals));
         }
         wake_on_advance(&repository, &seeds);
         let mut accept = Some((listener, desks, options.connections_max));
@@ -166,6 +212,7 @@ impl Server {
     }
 
     fn end(&mut self, deadline: Instant) -> usize {
+        self.observer.is_draining.store(true, Ordering::Relaxed);
         self.drain.send_replace(Some(deadline));
         let ended = self.reactors.drain(..).map(JoinHandle::join);
         ended
@@ -201,23 +248,31 @@ struct Seed {
     pool: Option<Arc<gem::Pool>>,
     mailbox: Arc<Mailbox>,
     arrivals: tokio::sync::mpsc::Receiver<Arrival>,
+    observer: Arc<Observer>,
+    meter: Arc<Meter>,
+    log: AccessLog,
     timeouts: Timeouts,
     development: bool,
     is_local: bool,
 }
 
 impl Seed {
+    /// For the reactor with this number.
     fn new(
         options: &ServerOptions,
-        repository: &Arc<Repository>,
-        pool: Option<Arc<gem::Pool>>,
+        server: &Server,
+        number: usize,
         arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     ) -> Self {
-        let durable = Arc::clone(repository);
+        let observer = Arc::clone(&server.observer);
+        let durable = Arc::clone(&observer.repository);
         let read_durable = move || durable.durable();
         Self {
-            repository: Arc::clone(repository),
-            pool,
+            repository: Arc::clone(&observer.repository),
+            pool: observer.pool.clone(),
+            meter: Arc::clone(&observer.meters[number]),
+            log: server.log.end(),
+            observer,
             mailbox: Arc::new(Mailbox::new(Box::new(read_durable))),
             arrivals,
             timeouts: options.timeouts,
@@ -259,7 +314,9 @@ impl Seed {
         let (reactor, arrivals) = self.grow();
         runtime.block_on(async {
             if let Some((listener, desks, connections_max)) = accept {
-                let accepting = listener::accept(listener, desks, connections_max, drain.clone());
+                let counts = Arc::clone(&reactor.observer.connections);
+                let drain = drain.clone();
+                let accepting = listener::accept(listener, desks, connections_max, counts, drain);
                 tokio::task::spawn_local(async {
                     if let Err(error) = accepting.await {
                         log::error!("no connection can be accepted: {error}");
@@ -277,6 +334,10 @@ impl Seed {
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,
             room: Room::new(limits::BODY_MEMORY_BYTES_MAX),
+            guard: Guard::new(Arc::clone(&self.observer.access), self.is_local),
+            meter: self.meter,
+            log: self.log,
+            observer: self.observer,
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
             timeouts: self.timeouts,
             development: self.development,

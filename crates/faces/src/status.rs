@@ -6,7 +6,7 @@ use hyper::StatusCode;
 /// The status of an outcome.
 pub(crate) fn of(outcome: &Outcome) -> StatusCode {
     match outcome {
-        Outcome::Found(_) | Outcome::Healthy => StatusCode::OK,
+        Outcome::Found(_) => StatusCode::OK,
         Outcome::NotModified { .. } => StatusCode::NOT_MODIFIED,
         Outcome::Written(written) if written.is_new => StatusCode::CREATED,
         Outcome::Written(_) | Outcome::Deleted => StatusCode::NO_CONTENT,

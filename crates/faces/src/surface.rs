@@ -10,11 +10,23 @@ pub(crate) enum Template {
     Document,
     Collection,
     Health,
+    Readiness,
+    Metrics,
+    Problems,
+    Problem,
 }
 
 impl Template {
     /// Every one.
-    pub(crate) const ALL: [Self; 3] = [Self::Document, Self::Collection, Self::Health];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Document,
+        Self::Collection,
+        Self::Health,
+        Self::Readiness,
+        Self::Metrics,
+        Self::Problems,
+        Self::Problem,
+    ];
 
     /// As OpenAPI writes it.
     pub(crate) const fn path(self) -> &'static str {
@@ -22,6 +34,10 @@ impl Template {
             Self::Document => "/db/{collection}/{key}",
             Self::Collection => "/db/{collection}",
             Self::Health => "/healthz",
+            Self::Readiness => "/readyz",
+            Self::Metrics => "/metrics",
+            Self::Problems => "/errors",
+            Self::Problem => "/errors/{problem}",
         }
     }
 
@@ -97,6 +113,12 @@ pub(crate) enum Content {
     /// JSON of the server's own.
     Json,
     Text,
+    /// `application/health+json`.
+    Health,
+    /// OpenMetrics.
+    Metrics,
+    /// HTML or Markdown.
+    Page,
     /// RFC 9457.
     Problem,
 }
@@ -141,6 +163,8 @@ const WITH_DOCUMENT: &[&str] =
 const WRITTEN: Reply = reply(204, "written", Content::None, ETAG);
 const SHOWN: Reply = reply(200, "written; the document", Content::Document, WITH_DOCUMENT);
 const CREATED: Reply = reply(201, "created", Content::None, ETAG);
+const ACCEPT_PAGE: Parameter = header("Accept", "text/html, or text/markdown");
+const NO_PAGE: Reply = problem(404, "there is no such kind of problem");
 const NOT_FOUND: Reply = problem(404, "there is no such document");
 const FAILED: Reply = problem(412, "a precondition is false");
 const UNCONDITIONAL: Reply = problem(428, "the collection wants a condition on overwriting");
@@ -248,10 +272,49 @@ pub(crate) static TABLE: &[Row] = &[
         template: Template::Health,
         method: Method::GET,
         id: "getHealth",
-        summary: "Say whether commits can be made durable",
+        summary: "Say that the process answers",
         parameters: &[],
         accepts: &[],
-        responses: &[reply(200, "they can", Content::Text, &[])],
+        responses: &[reply(200, "it does", Content::Text, &[])],
+    },
+    Row {
+        template: Template::Readiness,
+        method: Method::GET,
+        id: "getReadiness",
+        summary: "Say whether the server can do its work",
+        parameters: &[],
+        accepts: &[],
+        responses: &[
+            reply(200, "it can", Content::Health, &[]),
+            reply(503, "it cannot; which check fails", Content::Health, &[]),
+        ],
+    },
+    Row {
+        template: Template::Metrics,
+        method: Method::GET,
+        id: "getMetrics",
+        summary: "Tell what is counted",
+        parameters: &[],
+        accepts: &[],
+        responses: &[reply(200, "OpenMetrics 1.0", Content::Metrics, &[])],
+    },
+    Row {
+        template: Template::Problems,
+        method: Method::GET,
+        id: "listProblems",
+        summary: "List the kinds of problems",
+        parameters: &[ACCEPT_PAGE],
+        accepts: &[],
+        responses: &[reply(200, "the list", Content::Page, &["Vary"])],
+    },
+    Row {
+        template: Template::Problem,
+        method: Method::GET,
+        id: "getProblem",
+        summary: "Explain a kind of problem",
+        parameters: &[ACCEPT_PAGE],
+        accepts: &[],
+        responses: &[reply(200, "the page", Content::Page, &["Vary"]), NO_PAGE],
     },
 ];
 

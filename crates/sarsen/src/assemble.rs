@@ -4,11 +4,13 @@
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
+use faces::access::TokenFile;
 use faces::limits::REACTORS_MAX;
 use faces::{ListenError, Server, ServerOptions};
 use gem::{App, LoadError, Pool, PoolOptions};
 use repository::{CloseError, OpenError, Options, Recovery, Repository};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
 /// A running server.
@@ -48,15 +50,18 @@ pub enum AssembleError {
 }
 
 /// Starts everything that `arguments` ask for. The application is read first, so that a mistake in
-/// it leaves no trace.
-pub fn assemble(arguments: &ServeArguments) -> Result<Assembly, AssembleError> {
+/// it leaves no trace. `reopen_log` asks for the access log's file to be opened again.
+pub fn assemble(
+    arguments: &ServeArguments,
+    reopen_log: &Arc<AtomicBool>,
+) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
     let (repository, recovery) = Repository::open(Options {
         folder: arguments.data.clone(),
         memory_bytes: arguments.memory.unwrap_or_else(machine::default_memory),
         clock: Arc::new(machine::now),
     })?;
-    match serve(arguments, app, &repository) {
+    match serve(arguments, app, &repository, reopen_log) {
         Ok((application, server)) => Ok(Assembly { repository, recovery, application, server }),
         Err(error) => {
             close(&repository);
@@ -72,12 +77,17 @@ fn serve(
     arguments: &ServeArguments,
     app: Option<App>,
     repository: &Arc<Repository>,
+    reopen_log: &Arc<AtomicBool>,
 ) -> Result<(Option<Application>, Server), AssembleError> {
     let gems = arguments.gems.unwrap_or_else(machine::cores);
     let application = app.map(|app| start_gems(app, repository, gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
     let options = ServerOptions {
         reactors: machine::cores().div_ceil(CORES_PER_REACTOR).min(REACTORS_MAX),
+        tokens: Some(TokenFile::of(&arguments.data)),
+        insecure_no_tls: arguments.insecure_no_tls,
+        access_log: arguments.access_log.clone(),
+        reopen_log: Arc::clone(reopen_log),
         ..ServerOptions::new(arguments.listen)
     };
     match Server::start(options, Arc::clone(repository), pool) {

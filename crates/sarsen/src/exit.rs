@@ -20,6 +20,8 @@ pub enum Exit {
     Application,
     /// The server to be loaded cannot be reached.
     Unreachable,
+    /// The tokens cannot be read or changed.
+    Tokens,
     /// A second signal ended it before it had drained.
     Interrupted,
 }
@@ -35,6 +37,7 @@ impl Exit {
             Self::Listen => 4,
             Self::Application => 5,
             Self::Unreachable => 6,
+            Self::Tokens => 7,
             // 128 + SIGINT, as shells have it.
             Self::Interrupted => 130,
         }
@@ -65,6 +68,7 @@ mod tests {
             Exit::Listen,
             Exit::Application,
             Exit::Unreachable,
+            Exit::Tokens,
             Exit::Interrupted,
         ];
         assert_eq!(listed, all.map(Exit::code));

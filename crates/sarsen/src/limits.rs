@@ -23,4 +23,8 @@ pub const GEM_HEAP_BYTES: usize = 64 << 20;
 /// Memory used when `--memory` is not given, in bytes; or a quarter of the machine's, if less.
 pub const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 
+/// Longest time for which a token can be made: about a hundred years. More: a usage error; without
+/// a time it does not expire.
+pub const TOKEN_LIFE_MAX: Duration = Duration::from_secs(36_500 * 86_400);
+
 const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_MIN);

@@ -1,10 +1,11 @@
 //! The log: one line on stderr for each record, with time (UTC, RFC 3339), level and target. No
 //! files, no rotation, no colours: whoever starts the server decides where stderr goes.
 
+use crate::machine;
 use log::{LevelFilter, Log, Metadata, Record};
+use repository::Timestamp;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Sends every record up to `level` to stderr from now on. The first call in a process counts.
 pub fn start(level: LevelFilter) -> Result<(), log::SetLoggerError> {
@@ -24,8 +25,7 @@ impl Log for Stderr {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        let line = line(since, record);
+        let line = line(machine::now(), record);
         // One write, so that lines of several threads do not mix. When stderr is gone there is no
         // place left to say so.
         let _gone = std::io::stderr().write_all(line.as_bytes());
@@ -45,9 +45,9 @@ fn is_logged(metadata: &Metadata, level: LevelFilter) -> bool {
     metadata.level() <= if OURS.contains(&part) { level } else { theirs }
 }
 
-/// The line for `record` at `since` 1970, with its line end.
-fn line(since: Duration, record: &Record) -> String {
-    let mut line = format!("{} {:<5} {}: ", timestamp(since), record.level(), record.target());
+/// The line for `record`, with its line end.
+fn line(time: Timestamp, record: &Record) -> String {
+    let mut line = format!("{} {:<5} {}: ", time.rfc3339(), record.level(), record.target());
     let start = line.len();
     // Writing into a string fails only if a `Display` fails; what it wrote so far is kept.
     let _partial = write!(line, "{}", record.args());
@@ -71,49 +71,10 @@ fn escape(text: &str) -> String {
     escaped
 }
 
-/// RFC 3339 in UTC, to the millisecond.
-fn timestamp(since: Duration) -> String {
-    let seconds = since.as_secs();
-    let (year, month, day) = date(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    let millis = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
-}
-
-/// Year, month and day of the Gregorian calendar, `days` after 1970-01-01 (the method of Howard
-/// Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`).
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // Months counted from March, so that the leap day is the last of the year.
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    (year, month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use log::Level;
-
-    #[test]
-    fn timestamps() {
-        for (millis, expected) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_709_251_200_000, "2024-03-01T00:00:00.000Z"),
-            (1_735_689_599_001, "2024-12-31T23:59:59.001Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(timestamp(Duration::from_millis(millis)), expected);
-        }
-    }
 
     #[test]
     fn others_are_quieter_at_level_info() {
@@ -138,6 +99,6 @@ mod tests {
             .build();
         let expected =
             "1970-01-01T00:00:00.000Z WARN  app: two\\nlines \\u{1b}[31m and ü\\u{2028}\n";
-        assert_eq!(line(Duration::ZERO, &record), expected);
+        assert_eq!(line(Timestamp(0), &record), expected);
     }
 }

@@ -10,6 +10,7 @@ mod logger;
 mod machine;
 mod serve;
 mod signals;
+mod token;
 mod verify;
 
 use cli::Command;
@@ -41,6 +42,10 @@ fn run(command: Command) -> Exit {
         Command::Verify(arguments) => match verify::run(&arguments) {
             Ok(verified) => print(&verified.text, verified.exit),
             Err(error) => fail(&error, Exit::Repository),
+        },
+        Command::Token(arguments) => match token::run(arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, Exit::Tokens),
         },
         Command::Version => {
             print(concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n"), Exit::Success)

@@ -4,7 +4,8 @@ use crate::assemble::{Application, AssembleError, Assembly, assemble, take_apart
 use crate::cli::ServeArguments;
 use crate::exit::Exit;
 use crate::machine;
-use crate::signals::StopSignals;
+use crate::signals::{self, StopSignals};
+use faces::ListenError;
 use repository::{CloseError, OpenError, Recovery, Stats};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ pub enum ServeError {
     #[error(transparent)]
     Assemble(#[from] AssembleError),
     /// Signals cannot be caught, so it could not be stopped cleanly.
-    #[error("cannot catch SIGINT and SIGTERM: {0}")]
+    #[error("cannot catch signals: {0}")]
     Signals(io::Error),
     /// Nobody can read where it is.
     #[error("cannot write to stdout: {0}")]
@@ -38,6 +39,7 @@ impl ServeError {
                 Exit::Usage
             }
             Self::Assemble(AssembleError::Repository(_)) => Exit::Repository,
+            Self::Assemble(AssembleError::Listen(ListenError::Tokens(_))) => Exit::Tokens,
             Self::Assemble(AssembleError::Listen(_)) => Exit::Listen,
             Self::Signals(_) | Self::Announce(_) | Self::Close(_) => Exit::Failure,
         }
@@ -48,7 +50,11 @@ impl ServeError {
 pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
     let mut stop = StopSignals::catch().map_err(ServeError::Signals)?;
     machine::raise_descriptor_limit();
-    let assembly = assemble(arguments)?;
+    let reopen_log = match arguments.access_log {
+        Some(_) => signals::hangup().map_err(ServeError::Signals)?,
+        None => Arc::default(),
+    };
+    let assembly = assemble(arguments, &reopen_log)?;
     let announced = announce(arguments, &assembly);
     if announced.is_ok() {
         let signal = stop.wait();

@@ -1,12 +1,21 @@
 //! SIGINT and SIGTERM: the first asks the server to stop, the second ends the process at once.
+//! SIGHUP asks for log files to be opened again.
 
 use crate::exit::Exit;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+
+/// A flag that each SIGHUP sets from now on. Without this, a hangup ends the process, as it should
+/// where nothing is to be opened again.
+pub fn hangup() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    flag::register(SIGHUP, Arc::clone(&asked))?;
+    Ok(asked)
+}
 
 /// The signals that stop the server, caught from the moment this exists. One that comes before
 /// `wait` is not lost.

@@ -20,6 +20,11 @@ impl Room {
         Self { left_bytes: Rc::new(Cell::new(bytes)) }
     }
 
+    /// Bytes that are taken.
+    pub(crate) fn used_bytes(&self) -> usize {
+        limits::BODY_MEMORY_BYTES_MAX.saturating_sub(self.left_bytes.get())
+    }
+
     fn reserve_nothing(&self) -> Reserved {
         Reserved { left_bytes: Rc::clone(&self.left_bytes), bytes: 0 }
     }

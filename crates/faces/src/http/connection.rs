@@ -30,7 +30,7 @@ pub(crate) async fn serve(
     let socket = Socket::new(stream, reactor.timeouts.write_stall, Rc::clone(&is_unread));
     let protocol = protocol(&reactor);
     let service = service_fn(move |request| {
-        exchange::respond(request, Rc::clone(&reactor), Rc::clone(&is_unread))
+        exchange::respond(request, Rc::clone(&reactor), Rc::clone(&is_unread), peer.ip())
     });
     let mut connection = pin!(protocol.serve_connection(TokioIo::new(socket), service));
     let ended = tokio::select! {

@@ -10,6 +10,7 @@
 //!   them, and whether they exist, is nobody's business.
 //! - Every other path belongs to the application and is passed on as it came.
 
+use crate::http::page::Page;
 use crate::operation::Place;
 use crate::problem::{Kind, Problem};
 use repository::{CollectionName, Key};
@@ -20,7 +21,8 @@ use std::borrow::Cow;
 pub(crate) enum Resource {
     Document(Place),
     Collection(CollectionName),
-    Health,
+    /// One of the server's own pages.
+    Page(Page),
     /// `*`, the server as a whole (RFC 9110 §9.3.7).
     Server,
     /// Something of the application's.
@@ -29,13 +31,7 @@ pub(crate) enum Resource {
 
 /// Finds what `path`, still percent-encoded, names.
 pub(crate) fn locate(path: &str) -> Result<Resource, Problem> {
-    match path {
-        "/healthz" => return Ok(Resource::Health),
-        "*" => return Ok(Resource::Server),
-        "/db" => return Err(Problem::not_found()),
-        _ => {}
-    }
-    let Some(below) = path.strip_prefix("/db/") else { return Ok(Resource::App) };
+    let Some(below) = path.strip_prefix("/db/") else { return elsewhere(path) };
     let Some((collection, key)) = below.split_once('/') else {
         return self::collection(below).map(Resource::Collection);
     };
@@ -49,6 +45,14 @@ pub(crate) fn locate(path: &str) -> Result<Resource, Problem> {
     }
     let key = Key::new(&segment(key)?).map_err(|error| invalid(error.to_string()))?;
     Ok(Resource::Document(Place { collection, key }))
+}
+
+fn elsewhere(path: &str) -> Result<Resource, Problem> {
+    match path {
+        "*" => Ok(Resource::Server),
+        "/db" => Err(Problem::not_found()),
+        _ => Ok(Page::at(path).map_or(Resource::App, Resource::Page)),
+    }
 }
 
 fn collection(encoded: &str) -> Result<CollectionName, Problem> {
@@ -130,7 +134,7 @@ mod tests {
     fn other_resources() {
         let notes = CollectionName::new("notes").unwrap();
         assert_eq!(locate("/db/notes"), Ok(Resource::Collection(notes)));
-        assert_eq!(locate("/healthz"), Ok(Resource::Health));
+        assert_eq!(locate("/healthz"), Ok(Resource::Page(Page::Health)));
         assert_eq!(locate("*"), Ok(Resource::Server));
         for path in ["/", "/dbx", "/healthz/", "//db/notes", "/a/../db", "/DB/notes", ""] {
             assert_eq!(locate(path), Ok(Resource::App), "{path}");

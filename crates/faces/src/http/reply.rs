@@ -3,7 +3,6 @@
 use crate::dispatch::Answer;
 use crate::http::app;
 use crate::http::exchange::Settled;
-use crate::limits;
 use crate::operation::{Executed, Outcome, Place, Written};
 use crate::problem::Problem;
 use crate::status;
@@ -12,7 +11,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
-    HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER,
+    HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -32,6 +31,7 @@ pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response
         Ok(Settled::Answer(Answer::App(reply))) => {
             app::response(reply, recycled).unwrap_or_else(|p| problem(p, HeaderMap::new()))
         }
+        Ok(Settled::Page(response)) => response,
         Ok(Settled::Options(template)) => options(template, recycled),
         Err(failed) => problem(failed, recycled),
     }
@@ -62,11 +62,6 @@ fn native(executed: Executed, mut headers: HeaderMap) -> Response<Full<Bytes>> {
         }
         Outcome::Written(done) => written(&done, commit, &mut headers),
         Outcome::Deleted => Bytes::new(),
-        Outcome::Healthy => {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            Bytes::from_static(b"ok\n")
-        }
     };
     response(status, headers, body)
 }
@@ -168,8 +163,11 @@ fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(problem.kind.row().status)
         .expect("the table has statuses of 400 to 599 only, which a test checks");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if problem.kind.is_passing() {
-        headers.insert(RETRY_AFTER, limits::RETRY_AFTER_S.into());
+    if let Some(seconds) = problem.kind.retry_after_s() {
+        headers.insert(RETRY_AFTER, seconds.into());
+    }
+    if let Some(challenge) = problem.kind.challenge() {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
     }
     if problem.kind.closes() {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));

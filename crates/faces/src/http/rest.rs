@@ -1,5 +1,6 @@
 //! REST: parses a request into an `Operation`. After this nothing knows HTTP.
 
+use crate::http::page::Page;
 use crate::http::path::{self, Resource};
 use crate::http::{conditions, content, origin};
 use crate::limits;
@@ -23,6 +24,8 @@ pub(crate) enum Route {
     Operation(Operation),
     /// It is complete with its body.
     Write(Write),
+    /// It is for one of the server's own pages.
+    Page(Page),
     /// It is for the application, body and all.
     App,
 }
@@ -52,12 +55,7 @@ pub(crate) struct Site {
 
 /// Finds where a request goes.
 pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
-    check_uri(parts)?;
-    check_host(parts)?;
-    if !is_known(&parts.method) {
-        let detail = format!("the methods known here are {SERVER_METHODS}");
-        return Err(Problem::new(Kind::NotImplemented, detail));
-    }
+    check(parts)?;
     match path::locate(parts.uri.path())? {
         Resource::Document(place) => {
             origin::check(parts, site.is_local)?;
@@ -67,11 +65,22 @@ pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
             origin::check(parts, site.is_local)?;
             collection(&parts.method, name, &parts.headers)
         }
-        Resource::Health => health(&parts.method),
+        Resource::Page(page) => self::page(parts, page, site),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
         Resource::Server | Resource::App => Err(Problem::not_found()),
     }
+}
+
+/// What every request must keep to.
+fn check(parts: &Parts) -> Result<(), Problem> {
+    check_uri(parts)?;
+    check_host(parts)?;
+    if is_known(&parts.method) {
+        return Ok(());
+    }
+    let detail = format!("the methods known here are {SERVER_METHODS}");
+    Err(Problem::new(Kind::NotImplemented, detail))
 }
 
 fn check_uri(parts: &Parts) -> Result<(), Problem> {
@@ -133,11 +142,14 @@ fn collection(
     }
 }
 
-fn health(method: &Method) -> Result<Route, Problem> {
-    match *method {
-        Method::GET | Method::HEAD => Ok(Route::Operation(Operation::CheckHealth)),
-        Method::OPTIONS => Ok(Route::Options(Some(Template::Health))),
-        _ => Err(Problem::method_not_allowed(Template::Health)),
+fn page(parts: &Parts, page: Page, site: Site) -> Result<Route, Problem> {
+    if page == Page::Metrics {
+        origin::check(parts, site.is_local)?;
+    }
+    match parts.method {
+        Method::GET | Method::HEAD => Ok(Route::Page(page)),
+        Method::OPTIONS => Ok(Route::Options(Some(page.template()))),
+        _ => Err(Problem::method_not_allowed(page.template())),
     }
 }
 
@@ -231,10 +243,7 @@ mod tests {
             routed("POST", "/db/notes", &json),
             Ok(Route::Write(Write { target: Target::Collection(_), .. }))
         ));
-        assert!(matches!(
-            routed("GET", "/healthz", &[]),
-            Ok(Route::Operation(Operation::CheckHealth))
-        ));
+        assert!(matches!(routed("GET", "/healthz", &[]), Ok(Route::Page(Page::Health))));
         assert!(matches!(routed("OPTIONS", "*", &[]), Ok(Route::Options(None))));
     }
 
@@ -244,6 +253,10 @@ mod tests {
             Template::Document => "/db/notes/a",
             Template::Collection => "/db/notes",
             Template::Health => "/healthz",
+            Template::Readiness => "/readyz",
+            Template::Metrics => "/metrics",
+            Template::Problems => "/errors",
+            Template::Problem => "/errors/busy",
         }
     }
 

@@ -18,7 +18,8 @@ app.get("/loops", () => { for (;;); });
 export default app;
 "#;
 
-fn site(queue: usize, development: bool) -> Site {
+/// With one gem and a queue of this length.
+pub fn site(queue: usize, development: bool) -> Site {
     Site::with_pool(
         |options| options.development = development,
         |repository| {

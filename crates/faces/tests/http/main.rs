@@ -2,11 +2,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod access;
+mod access_log;
 mod app;
 mod conditional;
 mod connections;
 mod documents;
 mod drain;
+mod errors;
+mod health;
 mod limits;
 mod malformed;
+mod metrics;
 mod site;

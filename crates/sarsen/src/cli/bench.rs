@@ -70,14 +70,14 @@ pub const SPEC: Spec<BenchArguments> = Spec {
     name: "bench",
     usage: "URL [flags]",
     about: "Load an HTTP server and report what it did.",
-    argument: Some(Argument {
+    arguments: &[Argument {
         name: "URL",
         about: "http://HOST:PORT/PATH, which may hold {key} and {nonce}",
         store: |arguments, value| {
             arguments.url = value::text(value)?;
             Ok(())
         },
-    }),
+    }],
     flags: FLAGS,
     check: |arguments| {
         if arguments.url.is_empty() {

@@ -16,8 +16,8 @@ pub struct Spec<A: 'static> {
     pub usage: &'static str,
     /// One line for the overview.
     pub about: &'static str,
-    /// Its one free-standing argument, if it has one.
-    pub argument: Option<Argument<A>>,
+    /// Its free-standing arguments, in their order.
+    pub arguments: &'static [Argument<A>],
     /// Its flags, in the order of the help.
     pub flags: &'static [Flag<A>],
     /// Refuses what only all arguments together show to be wrong.
@@ -25,7 +25,7 @@ pub struct Spec<A: 'static> {
 }
 
 /// A free-standing argument.
-pub struct Argument<A> {
+pub struct Argument<A: 'static> {
     /// As the help writes it.
     pub name: &'static str,
     /// One line for the help.
@@ -62,16 +62,16 @@ pub struct Topic {
     pub usage: &'static str,
     /// One line for the overview.
     pub about: &'static str,
-    /// Argument and flags, each with its line.
+    /// Arguments and flags, each with its line.
     pub rows: Vec<(String, &'static str)>,
 }
 
 impl<A> Spec<A> {
     /// The command as the help sees it.
     pub fn topic(&self) -> Topic {
-        let argument = self.argument.iter().map(|argument| (argument.name.into(), argument.about));
+        let free = self.arguments.iter().map(|argument| (argument.name.into(), argument.about));
         let flags = self.flags.iter().map(|flag| (label(flag), flag.about));
-        let rows = argument.chain(flags).collect();
+        let rows = free.chain(flags).collect();
         Topic { name: self.name, usage: self.usage, about: self.about, rows }
     }
 }

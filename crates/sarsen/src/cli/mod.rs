@@ -7,12 +7,14 @@ mod help;
 mod nearest;
 mod parse;
 mod serve;
+mod token;
 mod value;
 mod verify;
 
 pub use bench::{BenchArguments, Body};
 
 pub use serve::ServeArguments;
+pub use token::{TokenAction, TokenArguments};
 pub use verify::VerifyArguments;
 
 use flag::Topic;
@@ -26,6 +28,8 @@ pub enum Command {
     Serve(ServeArguments),
     /// `sarsen bench`
     Bench(BenchArguments),
+    /// `sarsen token`
+    Token(TokenArguments),
     /// `sarsen verify`
     Verify(VerifyArguments),
     /// `sarsen version`
@@ -103,18 +107,19 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 5] {
+fn topics() -> [Topic; 6] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         serve::SPEC.topic(),
         bench::SPEC.topic(),
         verify::SPEC.topic(),
+        token::SPEC.topic(),
         bare("version", "", "Print the version."),
         bare("help", "[COMMAND]", "Explain a command and its flags."),
     ]
 }
 
-fn names() -> [&'static str; 5] {
+fn names() -> [&'static str; 6] {
     topics().map(|topic| topic.name)
 }
 
@@ -127,6 +132,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
+        Some("token") => parse::command(&token::SPEC, rest, Command::Token),
         Some("version" | "--version" | "-V") => {
             parse::no_more("version", &rest).map(|()| Command::Version)
         }
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["serve", "bench", "verify"] {
+        for name in ["serve", "bench", "verify", "token"] {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

@@ -15,7 +15,7 @@ pub fn command<A: Default>(
 ) -> Result<Command, UsageError> {
     let mut arguments = A::default();
     let mut parser = Parser::from_args(rest);
-    let mut free = spec.argument.as_ref();
+    let mut free = spec.arguments.iter();
     while let Some(argument) = next(&mut parser, spec.name)? {
         match argument {
             Word::Flag(name) if name == "--help" || name == "-h" => {
@@ -23,7 +23,7 @@ pub fn command<A: Default>(
             }
             Word::Flag(name) => take_flag(spec, &name, &mut parser, &mut arguments)?,
             Word::Free(value) => {
-                let Some(argument) = free.take() else {
+                let Some(argument) = free.next() else {
                     return Err(unexpected(spec.name, &value));
                 };
                 let got = value.clone();

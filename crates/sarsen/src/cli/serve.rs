@@ -3,6 +3,7 @@
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value;
 use crate::limits::GEMS_MAX;
+use faces::AccessLogTarget;
 use log::LevelFilter;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -20,6 +21,10 @@ pub struct ServeArguments {
     pub gems: Option<usize>,
     /// Memory for documents, buffers and caches in bytes; chosen by the machine if not given.
     pub memory: Option<u64>,
+    /// Whether tokens may come from other machines without TLS.
+    pub insecure_no_tls: bool,
+    /// Where requests are written down.
+    pub access_log: Option<AccessLogTarget>,
     /// What is logged.
     pub log: LevelFilter,
 }
@@ -32,6 +37,8 @@ impl Default for ServeArguments {
             listen: (Ipv4Addr::LOCALHOST, 8000).into(),
             gems: None,
             memory: None,
+            insecure_no_tls: false,
+            access_log: None,
             log: LevelFilter::Info,
         }
     }
@@ -42,14 +49,14 @@ pub const SPEC: Spec<ServeArguments> = Spec {
     name: "serve",
     usage: "[APP] [flags]",
     about: "Run an application, or only documents, on a repository.",
-    argument: Some(Argument {
+    arguments: &[Argument {
         name: "APP",
         about: "the application's folder [none: documents only]",
         store: |arguments, value| {
             arguments.app = Some(value::folder(value)?);
             Ok(())
         },
-    }),
+    }],
     flags: FLAGS,
     check: |_| Ok(()),
 };
@@ -89,7 +96,25 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.memory = Some(value::size(value)?);
             Ok(())
         }),
-        about: "for documents and caches [1G, or a quarter of the RAM if less]",
+        about: "for documents and caches [1G, or a quarter of RAM if less]",
+    },
+    Flag {
+        long: "insecure-no-tls",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.insecure_no_tls = true),
+        about: "let tokens come from other machines in the clear",
+    },
+    Flag {
+        long: "access-log",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.access_log = Some(match value.to_str() {
+                Some("-") => AccessLogTarget::Stdout,
+                _ => AccessLogTarget::File(value::file(value)?),
+            });
+            Ok(())
+        }),
+        about: "write a line of JSON for each request; - is stdout",
     },
     Flag {
         long: "log",
@@ -127,10 +152,14 @@ mod tests {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             gems: Some(3),
             memory: Some(64 << 20),
+            insecure_no_tls: true,
+            access_log: Some(AccessLogTarget::File("a.log".into())),
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
-        assert_eq!(served(&format!("{line} --log debug")), expected);
+        let more = "--insecure-no-tls --access-log a.log --log debug";
+        assert_eq!(served(&format!("{line} {more}")), expected);
+        assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));
     }
 
     #[test]

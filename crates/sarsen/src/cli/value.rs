@@ -33,6 +33,14 @@ pub fn folder(value: OsString) -> Result<PathBuf, ValueError> {
     Ok(value.into())
 }
 
+/// The path of a file.
+pub fn file(value: OsString) -> Result<PathBuf, ValueError> {
+    if value.is_empty() {
+        return Err(ValueError::expected("a file"));
+    }
+    Ok(value.into())
+}
+
 /// A value that reads itself; `what` says what one looks like.
 pub fn parsed<V: FromStr>(value: OsString, what: &str) -> Result<V, ValueError> {
     text(value)?.parse().map_err(|_why| ValueError::expected(what))
@@ -63,10 +71,10 @@ pub fn size(value: OsString) -> Result<u64, ValueError> {
     number.checked_mul(1 << shift).ok_or_else(expected)
 }
 
-/// A duration: a whole number with `ms`, `s`, `m` or `h`; more than none and at most `max`.
+/// A duration: a whole number with `ms`, `s`, `m`, `h` or `d`; more than none and at most `max`.
 pub fn duration(value: OsString, max: Duration) -> Result<Duration, ValueError> {
     let expected =
-        || ValueError::expected(format!("a duration such as 500ms, 15s or 2m, at most {max:?}"));
+        || ValueError::expected(format!("a duration such as {}, at most {max:?}", examples(max)));
     let text = text(value)?;
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit_ms = match &text[digits.len()..] {
@@ -74,12 +82,18 @@ pub fn duration(value: OsString, max: Duration) -> Result<Duration, ValueError> 
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
+        "d" => 86_400_000,
         _ => return Err(expected()),
     };
     let number = whole_number(digits).ok_or_else(expected)?;
     let duration = number.checked_mul(unit_ms).map(Duration::from_millis).ok_or_else(expected)?;
     let fits = !duration.is_zero() && duration <= max;
     fits.then_some(duration).ok_or_else(expected)
+}
+
+/// Durations of the size that is asked for.
+fn examples(max: Duration) -> &'static str {
+    if max > Duration::from_secs(86_400) { "12h or 90d" } else { "500ms, 15s or 2m" }
 }
 
 /// Digits only: `u64::from_str` would take a plus sign too.
@@ -119,7 +133,9 @@ mod tests {
             let expected = Duration::from_millis(expected_ms);
             assert_eq!(duration(text.into(), max), Ok(expected), "{text}");
         }
-        for bad in ["", "15", "s", "0s", "61m", "1.5s", "-1s", "+1s", "1d", "99999999999999999h"] {
+        for bad in
+            ["", "15", "s", "0s", "61m", "1.5s", "-1s", "+1s", "2x", "1d", "99999999999999999h"]
+        {
             assert!(duration(bad.into(), max).is_err(), "{bad}");
         }
     }

@@ -18,7 +18,7 @@ pub const SPEC: Spec<VerifyArguments> = Spec {
     name: "verify",
     usage: "--data DIR",
     about: "Read a whole repository and check it; nothing is changed.",
-    argument: None,
+    arguments: &[],
     flags: &[Flag {
         long: "data",
         short: None,

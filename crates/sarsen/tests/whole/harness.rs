@@ -64,9 +64,14 @@ impl Site {
 
     /// Starts a server and waits until it says where it is.
     pub fn start(&self) -> Server {
+        self.start_by(&mut self.serve())
+    }
+
+    /// As `start`, by this command.
+    pub fn start_by(&self, command: &mut Command) -> Server {
         let log = self.folder.path().join("stderr");
         let stderr = OpenOptions::new().create(true).append(true).open(&log).expect("a log file");
-        Server::start(self.serve().stderr(stderr), log, Arc::clone(&self.folder))
+        Server::start(command.stderr(stderr), log, Arc::clone(&self.folder))
     }
 
     /// `sarsen verify` on the folder.

@@ -11,3 +11,4 @@ mod lifecycle;
 mod quiet;
 mod random;
 mod readme;
+mod tokens;

@@ -1,0 +1,191 @@
+//! The metrics, as a text of OpenMetrics 1.0: everything that is counted, put together when it is
+//! asked for. Takes locks and reads `/proc`: not on a reactor's thread.
+
+use crate::limits;
+use crate::observe::Observer;
+use crate::observe::exposition::{Exposition, Sort, canonical};
+use crate::observe::meter::{Kind, Meter, Method, Visit};
+use crate::observe::process::Process;
+use repository::{DurationCounts, Measures, Stats};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// OpenMetrics 1.0, "Overall Structure".
+pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Everything, now.
+pub(crate) fn text(observer: &Observer) -> String {
+    let mut page = Exposition::default();
+    page.family("sarsen_build", Sort::Facts, "", "The program that runs.");
+    page.sample("_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    requests(&mut page, &observer.meters);
+    connections(&mut page, observer);
+    let stats = observer.repository.stats();
+    let measures = observer.repository.measures();
+    commits(&mut page, &stats, &measures);
+    tranlog(&mut page, &stats, &measures);
+    memory(&mut page, observer, &stats, &measures);
+    queues(&mut page, observer);
+    access(&mut page, observer);
+    process(&mut page, &Process::read());
+    page.finish()
+}
+
+/// By what was asked for and by the first digit of the status. What never came is left out.
+fn requests(page: &mut Exposition, meters: &[Arc<Meter>]) {
+    page.family(
+        "sarsen_http_request_duration_seconds",
+        Sort::Histogram,
+        "seconds",
+        "From a request's head to its reply, which may still have to be sent.",
+    );
+    for kind in Kind::ALL {
+        for method in Method::ALL {
+            for (class, status) in (1..).zip(["1xx", "2xx", "3xx", "4xx", "5xx"]) {
+                let mut counts = DurationCounts::default();
+                meters.iter().for_each(|m| counts.add(&m.counts(Visit { kind, method }, class)));
+                if counts.count() > 0 {
+                    let operation = format!("{}.{}", kind.name(), method.name());
+                    page.histogram(&[("operation", &operation), ("status", status)], &counts);
+                }
+            }
+        }
+    }
+}
+
+fn connections(page: &mut Exposition, observer: &Observer) {
+    let connections = &observer.connections;
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    page.gauge("sarsen_connections_open", "", "Open connections.", connections.count_open());
+    let accepted = load(&connections.accepted);
+    page.counter("sarsen_connections_accepted", "", "Connections that were accepted.", accepted);
+    page.counter(
+        "sarsen_connections_turned_away",
+        "",
+        "Connections that were closed at once, because as many as may be were open.",
+        load(&connections.turned_away),
+    );
+}
+
+fn commits(page: &mut Exposition, stats: &Stats, measures: &Measures) {
+    page.counter("sarsen_commits", "", "Transactions that changed something.", stats.commits);
+    page.counter(
+        "sarsen_conflicts",
+        "",
+        "Tries that lost to a conflict and were made again.",
+        stats.conflicts,
+    );
+    page.counter(
+        "sarsen_transactions_aborted",
+        "",
+        "Transactions that gave up by themselves: a document was not there, a condition was false.",
+        measures.aborted,
+    );
+    let lane = stats.serial_lane;
+    page.counter("sarsen_serial_lane", "", "Transactions that entered the serial lane.", lane);
+    page.gauge("sarsen_commit_visible", "", "The newest commit that views see.", stats.visible);
+    page.gauge("sarsen_commit_durable", "", "The newest durable commit.", stats.durable);
+    page.gauge("sarsen_views_open", "", "Open views.", stats.views);
+    page.counter(
+        "sarsen_views_refused",
+        "",
+        "Views refused because they held back versions for too long.",
+        stats.refused_views,
+    );
+    page.counter("sarsen_documents_reaped", "", "Expired documents removed.", stats.reaped);
+}
+
+fn tranlog(page: &mut Exposition, stats: &Stats, measures: &Measures) {
+    page.family(
+        "sarsen_tranlog_sync_duration_seconds",
+        Sort::Histogram,
+        "seconds",
+        "Writes to the tranlog that ended on disk, and syncs of it.",
+    );
+    page.histogram(&[], &measures.syncs);
+    let (bytes, writes) = (stats.tranlog_bytes, stats.tranlog_batches);
+    page.counter("sarsen_tranlog_bytes", "bytes", "Appended to the tranlog, padding too.", bytes);
+    page.counter("sarsen_tranlog_writes", "", "Frames written to the tranlog.", writes);
+    page.family(
+        "sarsen_checkpoint_duration_seconds",
+        Sort::Histogram,
+        "seconds",
+        "Checkpoints that were written.",
+    );
+    page.histogram(&[], &measures.checkpoints);
+    page.gauge(
+        "sarsen_commit_checkpoint",
+        "",
+        "The commit that the storage engine holds.",
+        stats.checkpoint,
+    );
+    page.gauge("sarsen_tables_bytes", "bytes", "The engine's tables on disk.", stats.engine_bytes);
+}
+
+fn memory(page: &mut Exposition, observer: &Observer, stats: &Stats, measures: &Measures) {
+    page.family("sarsen_memory_bytes", Sort::Gauge, "bytes", "Memory in use, by use.");
+    page.sample("", &[("use", "documents")], stats.memory_bytes);
+    page.sample("", &[("use", "bodies")], sum(observer, |meter| &meter.body_bytes));
+    page.family("sarsen_memory_max_bytes", Sort::Gauge, "bytes", "As much as may be, by use.");
+    page.sample("", &[("use", "documents")], stats.memory_bytes_max);
+    let bodies = limits::BODY_MEMORY_BYTES_MAX * observer.meters.len();
+    page.sample("", &[("use", "bodies")], bodies);
+    page.counter(
+        "sarsen_engine_reads",
+        "",
+        "Documents looked for in the storage engine, because memory did not have them.",
+        measures.engine_reads,
+    );
+}
+
+fn queues(page: &mut Exposition, observer: &Observer) {
+    let load = observer.pool.as_ref().map(|pool| pool.load());
+    let off_thread = sum(observer, |meter| &meter.off_thread);
+    page.family("sarsen_queue_length", Sort::Gauge, "", "What is under way or waits, by queue.");
+    page.sample("", &[("queue", "blocking")], off_thread);
+    if let Some(load) = load {
+        page.sample("", &[("queue", "gems")], load.queued);
+    }
+    page.family("sarsen_queue_max", Sort::Gauge, "", "As many as are served or may wait at once.");
+    let threads = limits::BLOCKING_THREADS_MAX * observer.meters.len();
+    page.sample("", &[("queue", "blocking")], threads);
+    if let Some(load) = load {
+        page.sample("", &[("queue", "gems")], load.queue_max);
+        page.gauge("sarsen_gems_alive", "", "Gems whose threads run.", load.alive);
+    }
+}
+
+fn access(page: &mut Exposition, observer: &Observer) {
+    let (tokens, refused) = observer.access.figures();
+    page.gauge("sarsen_tokens", "", "Tokens that are configured.", tokens);
+    page.counter("sarsen_tokens_refused", "", "Requests whose token was refused.", refused);
+    page.counter(
+        "sarsen_access_log_dropped",
+        "",
+        "Lines that the access log left out, because they came faster than they were written.",
+        observer.log_drops.load(Ordering::Relaxed),
+    );
+}
+
+fn process(page: &mut Exposition, process: &Process) {
+    if let Some(seconds) = process.cpu_seconds {
+        let help = "CPU time of the process, user and system.";
+        page.counter("process_cpu_seconds", "seconds", help, canonical(seconds));
+    }
+    if let Some(bytes) = process.resident_bytes {
+        page.gauge("process_resident_memory_bytes", "bytes", "Resident memory.", bytes);
+    }
+    if let Some(threads) = process.threads {
+        page.gauge("process_threads", "", "Threads.", threads);
+    }
+    if let Some(open) = process.open_descriptors {
+        page.gauge("process_open_fds", "", "Open file descriptors.", open);
+    }
+    if let Some(max) = process.descriptors_max {
+        page.gauge("process_max_fds", "", "As many as may be open.", max);
+    }
+}
+
+fn sum(observer: &Observer, gauge: impl Fn(&Meter) -> &AtomicUsize) -> usize {
+    observer.meters.iter().map(|meter| gauge(meter).load(Ordering::Relaxed)).sum()
+}

@@ -1,0 +1,98 @@
+//! What the server tells about itself: metrics, whether it is well, and a log of requests. Each
+//! reactor counts for itself; what it counted is put together when somebody asks.
+//!
+//! `docs/operations.md` lists what is told. The pages are served by `http/service`.
+
+pub(crate) mod access_log;
+mod exposition;
+mod meter;
+pub(crate) mod metrics;
+mod process;
+pub(crate) mod readiness;
+pub(crate) mod request;
+mod watch;
+
+pub(crate) use access_log::{AccessLog, LogWriter};
+pub(crate) use meter::{Counted, Kind, Meter, Method, Visit};
+pub(crate) use watch::Watch;
+
+pub use access_log::AccessLogTarget;
+
+use crate::access::Access;
+use parking_lot::Mutex;
+use repository::{CommitNumber, Repository};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What all reactors of a server share to tell about it.
+pub(crate) struct Observer {
+    pub repository: Arc<Repository>,
+    pub pool: Option<Arc<gem::Pool>>,
+    pub access: Arc<Access>,
+    /// One for each reactor.
+    pub meters: Vec<Arc<Meter>>,
+    pub connections: Arc<Connections>,
+    /// Whether the server is about to end.
+    pub is_draining: AtomicBool,
+    pub log_drops: Arc<AtomicU64>,
+    progress: Mutex<Progress>,
+}
+
+/// Connections as the listener counts them.
+#[derive(Default)]
+pub(crate) struct Connections {
+    /// Open ones, by reactor.
+    pub open: Mutex<Vec<Arc<AtomicUsize>>>,
+    pub accepted: AtomicU64,
+    pub turned_away: AtomicU64,
+}
+
+impl Connections {
+    pub(crate) fn count_open(&self) -> usize {
+        self.open.lock().iter().map(|open| open.load(Ordering::Relaxed)).sum()
+    }
+}
+
+/// How far commits had become durable, and since when.
+struct Progress {
+    durable: CommitNumber,
+    since: Instant,
+}
+
+impl Observer {
+    pub(crate) fn new(
+        (repository, pool): (Arc<Repository>, Option<Arc<gem::Pool>>),
+        access: Arc<Access>,
+        meters: Vec<Arc<Meter>>,
+    ) -> Self {
+        let progress = Progress { durable: CommitNumber(0), since: Instant::now() };
+        Self {
+            repository,
+            pool,
+            access,
+            meters,
+            connections: Arc::default(),
+            is_draining: AtomicBool::new(false),
+            log_drops: Arc::default(),
+            progress: Mutex::new(progress),
+        }
+    }
+
+    /// Looks at what has to be looked at from time to time. Called by the watch.
+    pub(crate) fn look(&self) {
+        self.access.look_again();
+        self.behind_for();
+    }
+
+    /// For how long commits have waited to become durable while none did.
+    pub(crate) fn behind_for(&self) -> Duration {
+        let stats = self.repository.stats();
+        let now = Instant::now();
+        let mut progress = self.progress.lock();
+        if stats.durable != progress.durable || stats.durable >= stats.visible {
+            *progress = Progress { durable: stats.durable, since: now };
+        }
+        now.saturating_duration_since(progress.since)
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether the server can do its work: a list of checks, each with what was seen. The shape of the
+//! reply is that of draft-inadarei-api-health-check-06, which health checkers know.
+
+use crate::limits;
+use crate::observe::Observer;
+use serde_json::{Map, Value, json};
+use std::sync::atomic::Ordering;
+
+/// The media type of a reply about health.
+pub(crate) const MEDIA_TYPE: &str = "application/health+json";
+
+/// One check.
+struct Check {
+    name: &'static str,
+    passes: bool,
+    /// What was seen, with its unit.
+    seen: (u64, &'static str),
+    /// What is wrong, if it does not pass.
+    wrong: &'static str,
+}
+
+/// What all checks came to.
+pub(crate) struct Readiness {
+    checks: Vec<Check>,
+}
+
+impl Readiness {
+    /// Checks everything now.
+    pub(crate) fn check(observer: &Observer) -> Self {
+        let mut checks = vec![draining(observer), poisoned(observer), writer(observer)];
+        checks.push(memory(observer));
+        if let Some(pool) = &observer.pool {
+            checks.extend(gems(pool.load()));
+        }
+        Self { checks }
+    }
+
+    pub(crate) fn passes(&self) -> bool {
+        self.checks.iter().all(|check| check.passes)
+    }
+
+    /// As JSON. What was seen is for those who may see it; which check fails is for whoever has to
+    /// decide where to send requests.
+    pub(crate) fn to_json(&self, with_figures: bool) -> String {
+        let word = |passes| if passes { "pass" } else { "fail" };
+        let mut checks = Map::new();
+        for check in &self.checks {
+            let mut one = json!({ "status": word(check.passes) });
+            if with_figures {
+                one["observedValue"] = json!(check.seen.0);
+                one["observedUnit"] = json!(check.seen.1);
+                if !check.passes {
+                    one["output"] = json!(check.wrong);
+                }
+            }
+            checks.insert(check.name.to_owned(), Value::Array(vec![one]));
+        }
+        format!("{}\n", json!({ "status": word(self.passes()), "checks": checks }))
+    }
+}
+
+fn draining(observer: &Observer) -> Check {
+    let is_draining = observer.is_draining.load(Ordering::Relaxed);
+    Check {
+        name: "server:accepting",
+        passes: !is_draining,
+        seen: (observer.connections.count_open() as u64, "connections"),
+        wrong: "the server is being shut down",
+    }
+}
+
+fn poisoned(observer: &Observer) -> Check {
+    let durable = observer.repository.durable();
+    Check {
+        name: "repository:commits",
+        passes: durable.is_ok(),
+        seen: (durable.unwrap_or_else(|poisoned| poisoned.durable).0, "durable commit"),
+        wrong: "a write to the tranlog failed; open the repository again",
+    }
+}
+
+/// The writer lives as long as the repository is not poisoned: its end, by a panic too, poisons.
+fn writer(observer: &Observer) -> Check {
+    let behind = observer.behind_for();
+    Check {
+        name: "tranlog:progress",
+        passes: behind < limits::DURABLE_STALL_MAX,
+        seen: (u64::try_from(behind.as_millis()).unwrap_or(u64::MAX), "ms without progress"),
+        wrong: "commits wait for the disk, and none has become durable for too long",
+    }
+}
+
+fn memory(observer: &Observer) -> Check {
+    let stats = observer.repository.stats();
+    Check {
+        name: "repository:memory",
+        passes: stats.memory_bytes <= stats.memory_bytes_max,
+        seen: (stats.memory_bytes, "bytes"),
+        wrong: "memory is full of documents that are not in the storage engine yet",
+    }
+}
+
+/// A gem that loops is alive: its request ends by its limit. If all of them loop, the queue fills.
+fn gems(load: gem::PoolLoad) -> [Check; 2] {
+    [
+        Check {
+            name: "gems:alive",
+            passes: load.workers > 0 && load.alive == load.workers,
+            seen: (load.alive as u64, "gems"),
+            wrong: "not all gems run; the log says why",
+        },
+        Check {
+            name: "gems:queue",
+            passes: load.queued < load.queue_max,
+            seen: (load.queued as u64, "requests"),
+            wrong: "every gem is busy and the queue is full",
+        },
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(workers: usize, alive: usize, queued: usize) -> [bool; 2] {
+        let load = gem::PoolLoad { queued, queue_max: 10, workers, alive };
+        gems(load).map(|check| check.passes)
+    }
+
+    #[test]
+    fn dead_gems_and_a_full_queue_fail() {
+        assert_eq!(load(2, 2, 9), [true, true]);
+        assert_eq!(load(2, 1, 0), [false, true]);
+        assert_eq!(load(2, 2, 10), [true, false]);
+        assert_eq!(load(0, 0, 0), [false, true], "the pool has stopped");
+    }
+
+    #[test]
+    fn figures_are_shown_to_those_who_may_see_them() {
+        let seen = |passes| Check { name: "a:b", passes, seen: (7, "things"), wrong: "it is" };
+        let failed = Readiness { checks: vec![seen(true), Check { name: "c:d", ..seen(false) }] };
+        let full: Value = serde_json::from_str(&failed.to_json(true)).unwrap();
+        assert_eq!(full["status"], "fail");
+        assert_eq!(
+            full["checks"]["a:b"][0],
+            json!({"status": "pass", "observedValue": 7, "observedUnit": "things"})
+        );
+        assert_eq!(full["checks"]["c:d"][0]["output"], "it is");
+        let terse: Value = serde_json::from_str(&failed.to_json(false)).unwrap();
+        assert_eq!(terse["checks"]["c:d"][0], json!({"status": "fail"}));
+        assert!(!failed.passes());
+    }
+}
