@@ -8,6 +8,7 @@ mod conditions;
 pub(crate) mod connection;
 mod content;
 mod exchange;
+mod openapi;
 mod origin;
 mod page;
 mod path;

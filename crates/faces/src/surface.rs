@@ -12,18 +12,20 @@ pub(crate) enum Template {
     Health,
     Readiness,
     Metrics,
+    Description,
     Problems,
     Problem,
 }
 
 impl Template {
     /// Every one.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Document,
         Self::Collection,
         Self::Health,
         Self::Readiness,
         Self::Metrics,
+        Self::Description,
         Self::Problems,
         Self::Problem,
     ];
@@ -36,6 +38,7 @@ impl Template {
             Self::Health => "/healthz",
             Self::Readiness => "/readyz",
             Self::Metrics => "/metrics",
+            Self::Description => "/openapi.json",
             Self::Problems => "/errors",
             Self::Problem => "/errors/{problem}",
         }
@@ -297,6 +300,15 @@ pub(crate) static TABLE: &[Row] = &[
         parameters: &[],
         accepts: &[],
         responses: &[reply(200, "OpenMetrics 1.0", Content::Metrics, &[])],
+    },
+    Row {
+        template: Template::Description,
+        method: Method::GET,
+        id: "getDescription",
+        summary: "Describe what can be asked",
+        parameters: &[],
+        accepts: &[],
+        responses: &[reply(200, "OpenAPI 3.1", Content::Json, &[])],
     },
     Row {
         template: Template::Problems,

@@ -1,7 +1,7 @@
 //! The server's own pages: whether it is well, what it counts, what it can do, and what its
 //! problems mean.
 
-use crate::http::{bearer, problems};
+use crate::http::{bearer, openapi, problems};
 use crate::observe::{metrics, readiness};
 use crate::problem::Problem;
 use crate::reactor::Reactor;
@@ -19,6 +19,8 @@ pub(crate) enum Page {
     Health,
     Readiness,
     Metrics,
+    /// What can be asked.
+    Description,
     /// The list of problems.
     Problems,
     /// One of them, if there is one of that name.
@@ -32,6 +34,7 @@ impl Page {
             "/healthz" => Some(Self::Health),
             "/readyz" => Some(Self::Readiness),
             "/metrics" => Some(Self::Metrics),
+            "/openapi.json" => Some(Self::Description),
             "/errors" | "/errors/" => Some(Self::Problems),
             _ => path.starts_with("/errors/").then_some(Self::Problem),
         }
@@ -42,6 +45,7 @@ impl Page {
             Self::Health => Template::Health,
             Self::Readiness => Template::Readiness,
             Self::Metrics => Template::Metrics,
+            Self::Description => Template::Description,
             Self::Problems => Template::Problems,
             Self::Problem => Template::Problem,
         }
@@ -62,6 +66,7 @@ pub(crate) async fn serve(
             let text = reactor.off_thread(move || metrics::text(&observer)).await?;
             Ok(fresh(StatusCode::OK, metrics::MEDIA_TYPE, text))
         }
+        Page::Description => Ok(lasting("application/json", openapi::document())),
         Page::Problems | Page::Problem => problem_page(parts),
     }
 }
@@ -73,14 +78,19 @@ fn ready(parts: &Parts, reactor: &Reactor) -> Response<Full<Bytes>> {
     fresh(status, readiness::MEDIA_TYPE, readiness.to_json(is_known))
 }
 
-/// The same for as long as the program runs.
 fn problem_page(parts: &Parts) -> Result<Response<Full<Bytes>>, Problem> {
     let (media_type, text) = problems::page(parts.uri.path(), &parts.headers)?;
+    let mut response = lasting(media_type, text);
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+/// The same for as long as the program runs.
+fn lasting(media_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
     let mut response = response(StatusCode::OK, media_type, text);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
-    headers.insert(VARY, HeaderValue::from_static("Accept"));
-    Ok(response)
+    response
 }
 
 /// True now, and perhaps not a moment later.

@@ -255,6 +255,7 @@ mod tests {
             Template::Health => "/healthz",
             Template::Readiness => "/readyz",
             Template::Metrics => "/metrics",
+            Template::Description => "/openapi.json",
             Template::Problems => "/errors",
             Template::Problem => "/errors/busy",
         }

@@ -107,7 +107,7 @@ fn strangers_are_told_which_check_fails_and_no_figures() {
 #[test]
 fn the_methods_of_the_servers_pages() {
     let site = Site::start();
-    for path in ["/healthz", "/readyz", "/metrics", "/errors", "/errors/busy"] {
+    for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/errors", "/errors/busy"] {
         let options = site.ask(&bare("OPTIONS", path, ""));
         assert_eq!((options.status, options.field("allow")), (204, Some("GET, HEAD, OPTIONS")));
         assert_eq!(site.ask(&bare("POST", path, "")).problem(), "method-not-allowed", "{path}");

@@ -14,4 +14,5 @@ mod health;
 mod limits;
 mod malformed;
 mod metrics;
+mod openapi;
 mod site;
