@@ -9,6 +9,8 @@
 #   make soak-repository
 #                      ten minutes of sessions that come and go at full load
 #   make soak          the kill -9 test again and again, each time with another seed, and simulations
+#   make conformance
+#                      hold the server against programs of others: OpenAPI, OpenMetrics
 #   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
 
@@ -36,7 +38,7 @@ SMOKE ?=
 MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
-.PHONY: setup build demo test soak bench bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance soak bench bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -53,6 +55,13 @@ test: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy
 	cargo test --locked --workspace
+
+# Requests that schemathesis makes for each operation.
+EXAMPLES ?= 50
+
+conformance: setup
+	cargo build --locked --package sarsen
+	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
 
 soak: setup
 	for run in $$(seq $(SOAK_RUNS)); do \

@@ -1,6 +1,7 @@
 //! The description of the interface, as OpenAPI 3.1 has it, made from the surface's table: what is
 //! not in the table is not described, and nothing is described twice.
 
+use crate::http::problems;
 use crate::observe::metrics;
 use crate::surface::{ALWAYS, Content, Parameter, Place, Reply, Row, Template};
 use hyper::Method;
@@ -147,7 +148,10 @@ fn response(replies: &[Reply], with_content: bool) -> Value {
     }
     let content: Map<String, Value> =
         replies.iter().flat_map(|reply| content(reply.content)).collect();
-    if with_content && !content.is_empty() {
+    // A reply to a creation has content if the client prefers that. OpenAPI cannot say that content
+    // may be there or not, only leave it open.
+    let is_open = replies.iter().any(|reply| reply.status == 201);
+    if with_content && !is_open && !content.is_empty() {
         response.insert("content".to_owned(), Value::Object(content));
     }
     Value::Object(response)
@@ -202,7 +206,7 @@ fn path_parameter(name: &str) -> Value {
             "pattern": format!("^[a-z][a-z0-9_-]{{0,{}}}$", COLLECTION_NAME_BYTES_MAX - 1),
         }),
         "key" => json!({ "type": "string", "minLength": 1, "maxLength": KEY_BYTES_MAX }),
-        _ => json!({ "type": "string", "minLength": 1 }),
+        _ => json!({ "type": "string", "enum": problems::names().collect::<Vec<_>>() }),
     };
     json!({ "name": name, "in": "path", "required": true, "schema": schema })
 }

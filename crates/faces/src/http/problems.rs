@@ -28,6 +28,11 @@ pub(crate) fn page(
     Ok(if wants_markdown(headers) { (MARKDOWN, page.markdown) } else { (HTML, page.html) })
 }
 
+/// The names of all kinds of problems.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|page| page.name).filter(|name| !name.is_empty())
+}
+
 /// Whether Markdown, or text of any kind but HTML, is asked for by name (RFC 9110 §12.5.1). Weights
 /// are not compared: browsers name HTML first, and who wants Markdown does not name HTML.
 fn wants_markdown(headers: &HeaderMap) -> bool {
