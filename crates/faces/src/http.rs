@@ -1,5 +1,6 @@
-//! HTTP: the only folder that knows it. `connection` speaks it, `rest` and `app` turn requests into
-//! calls, `reply` turns answers into responses.
+//! HTTP: the only folder that knows it. `connection` finds out what is spoken, `http1` and `http2`
+//! speak it, `forwarded` tells who asks, `rest` and `app` turn requests into calls, `reply` turns
+//! answers into responses.
 
 mod app;
 mod bearer;
@@ -8,6 +9,10 @@ mod conditions;
 pub(crate) mod connection;
 mod content;
 mod exchange;
+pub(crate) mod forwarded;
+mod framing;
+mod http1;
+mod http2;
 mod openapi;
 mod origin;
 mod page;
@@ -16,5 +21,3 @@ mod problems;
 mod reply;
 mod rest;
 mod visit;
-
-pub(crate) use rest::Site;

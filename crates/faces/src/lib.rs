@@ -10,22 +10,29 @@
 
 pub mod access;
 mod dispatch;
+mod doors;
 mod execute;
 mod gate;
 mod http;
 pub mod limits;
 mod listener;
 mod mailbox;
+mod network;
 mod observe;
 mod operation;
 mod preconditions;
 mod problem;
 mod reactor;
+mod replies;
 mod server;
 mod socket;
 mod status;
-#[allow(dead_code, reason = "`/openapi.json`, which is made from all of it, comes next")]
+#[allow(dead_code, reason = "queries and patches come next")]
 mod surface;
+mod tls;
 
+pub use http::forwarded::{ProxyFields, ProxyFieldsError};
+pub use network::{Network, NetworkError};
 pub use observe::AccessLogTarget;
 pub use server::{ListenError, Server, ServerOptions, Timeouts};
+pub use tls::{TlsError, TlsOptions};

@@ -7,7 +7,11 @@ pub const REACTORS_MAX: usize = 64;
 
 /// Open connections, of all reactors together. A further one is accepted and closed at once, so
 /// that its client learns it now and not after a timeout.
-pub const CONNECTIONS_MAX: usize = 10_000;
+pub const CONNECTIONS_MAX: usize = 16_384;
+
+/// Open connections of one client: an IPv4 address or an IPv6 /64. More: as above. This machine and
+/// the trusted proxies, who stand for many clients, are not counted.
+pub const CONNECTIONS_PER_CLIENT_MAX: usize = 1_024;
 
 /// Connections the kernel holds for `accept`. More: the client's connect waits or is retried.
 pub const LISTEN_BACKLOG: u32 = 1_024;
@@ -43,15 +47,91 @@ pub const BODY_MEMORY_BYTES_MAX: usize = 128 << 20;
 /// requests. Longer: the connection is closed.
 pub const HEADER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time for a whole request body. Longer: 408, and the connection is closed.
+/// Time for a request body, besides the time that `BODY_BYTES_PER_S_MIN` gives to what has come.
+/// Longer: 408, and the connection (HTTP/2: the stream) is closed.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time in which a client that is sent a reply must take some of it. Longer: the connection is
-/// closed.
+/// Rate at which a request body has to come in the long run, in bytes per second. Slower: as above.
+pub const BODY_BYTES_PER_S_MIN: u64 = 16 << 10;
+
+/// A stretch of time in which a client that is sent a reply must take some of it. Less than
+/// `WRITE_BYTES_MIN`: the connection is closed.
 pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Time for which a connection whose request was not read to its end goes on being read after the
-/// reply, so that the reply is not lost to a reset (RFC 9112 §9.6). Then it is closed.
+/// What a client has to take of its replies in such a stretch, in bytes, or else all there is.
+pub const WRITE_BYTES_MIN: usize = 64 << 10;
+
+/// The same while the replies in flight fill more than half of `REPLY_MEMORY_BYTES_MAX`.
+pub const WRITE_CROWDED_BYTES_MIN: usize = 1 << 20;
+
+/// Replies in flight of one reactor together, in bytes. More: a GET or HEAD is a 503 with
+/// Retry-After. The reply to what has changed something is sent all the same.
+pub const REPLY_MEMORY_BYTES_MAX: usize = 256 << 20;
+
+/// Replies up to this size, in bytes, are not counted there.
+pub const REPLY_UNCOUNTED_BYTES_MAX: usize = 4 << 10;
+
+/// Streams of one HTTP/2 connection at the same time. More: the stream is refused
+/// (REFUSED_STREAM), and its client may try again.
+pub const STREAMS_MAX: u32 = 128;
+
+/// What a client may send on one stream before the server has taken it, in bytes. More: the
+/// connection ends with FLOW_CONTROL_ERROR.
+pub const STREAM_WINDOW_BYTES: u32 = 256 << 10;
+
+/// The same for all streams of a connection together.
+pub const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
+
+/// What waits in one stream for the client to make room for it, in bytes. More of a reply is handed
+/// over only when some of that was taken.
+pub const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
+
+/// Requests that a client may take back before the server has seen them, on one HTTP/2 connection
+/// at a time. More: the connection ends with ENHANCE_YOUR_CALM (CVE-2023-44487).
+pub const STREAMS_RESET_UNSEEN_MAX: usize = 20;
+
+/// Requests of one HTTP/2 connection that its client took back while they were being answered, less
+/// those answered since. More: the connection is closed.
+pub const STREAMS_ABANDONED_MAX: usize = 100;
+
+/// Streams of one HTTP/2 connection that end because the client broke the protocol. More: the
+/// connection ends with ENHANCE_YOUR_CALM.
+pub const STREAM_ERRORS_MAX: usize = 100;
+
+/// Time after which the client of an HTTP/2 connection that says nothing is asked whether it is
+/// still there.
+pub const PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Time for the answer. Longer: the connection is closed.
+pub const PING_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Time for a TLS handshake, waiting for its turn included. Longer: the connection is closed.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// TLS handshakes of one reactor at the same time. More wait their turn, within their time.
+pub const HANDSHAKES_MAX: usize = 256;
+
+/// A file with a certificate or a key, in bytes. Larger: refused at the start; later, the
+/// certificate from before stays.
+pub const TLS_FILE_BYTES_MAX: usize = 1 << 20;
+
+/// How often the certificate's files are looked at. A change counts when the files have looked the
+/// same twice.
+pub const CERTIFICATE_WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A certificate that expires within this time is warned about when it is read.
+pub const CERTIFICATE_SOON: Duration = Duration::from_secs(7 * 86_400);
+
+/// Networks of trusted proxies. More: refused at the start.
+pub const TRUSTED_PROXIES_MAX: usize = 64;
+
+/// Hops of a request that are looked at. A request that came through more trusted proxies counts as
+/// coming from the last one looked at.
+pub const FORWARDED_HOPS_MAX: usize = 32;
+
+/// Time for which a connection (HTTP/2: a stream) whose request was not read to its end goes on
+/// being read after the reply, so that the reply is not lost to a reset (RFC 9112 §9.6). Then it is
+/// closed.
 pub const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes read and dropped in that time. More: closed.
@@ -117,4 +197,8 @@ const _: () = assert!(WATCH_EVERY.as_millis() < 1_000);
 const _: () = assert!(URI_BYTES_MAX < HEADER_BYTES_MAX);
 const _: () = assert!(HEADER_BYTES_MAX < READ_BUFFER_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < BODY_MEMORY_BYTES_MAX);
+const _: () = assert!(BODY_BYTES_MAX < REPLY_MEMORY_BYTES_MAX / 2);
+const _: () = assert!(REPLY_UNCOUNTED_BYTES_MAX < STREAM_SEND_BYTES_MAX);
+const _: () = assert!(STREAM_SEND_BYTES_MAX >= WRITE_BYTES_MIN);
+const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);
 const _: () = assert!(ARRIVALS_MAX < CONNECTIONS_MAX);

@@ -6,12 +6,17 @@
 //! every reactor accepts from) place connections by a hash or by who wakes first: ten connections
 //! on two reactors then often stand eight to two, and one core is idle for as long as they live.
 
+use crate::http::forwarded::Proxies;
 use crate::limits;
+use crate::network;
 use crate::observe::Connections;
 use crate::reactor::Drain;
 use crate::server::ListenError;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpSocket;
@@ -21,20 +26,70 @@ use tokio::sync::mpsc;
 pub(crate) struct Arrival {
     pub stream: TcpStream,
     pub peer: SocketAddr,
+    /// Where it came in.
+    pub door: Door,
     /// Kept for as long as the connection lives.
     pub seat: Seat,
 }
 
-/// A connection's place among those of its reactor; given back when dropped.
-pub(crate) struct Seat(Arc<AtomicUsize>);
+/// What is known of the connections that come to one listening socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Door {
+    /// Whether TLS is spoken here.
+    pub is_tls: bool,
+    /// Whether only this machine can reach it.
+    pub is_local: bool,
+}
+
+/// A connection's place among those of its reactor and of its client; given back when dropped.
+pub(crate) struct Seat {
+    open: Arc<AtomicUsize>,
+    _client: Option<ClientSeat>,
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Open connections by client. Looked at when a connection begins and when it ends.
+#[derive(Clone, Default)]
+pub(crate) struct Clients(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+/// One of a client's connections.
+struct ClientSeat {
+    clients: Clients,
+    client: IpAddr,
+}
+
+impl Clients {
+    /// Counts one more, unless there are `max` already.
+    fn admit(&self, client: IpAddr, max: usize) -> Option<ClientSeat> {
+        let mut open = self.0.lock();
+        let count = open.entry(client).or_default();
+        if *count >= max {
+            return None;
+        }
+        *count += 1;
+        Some(ClientSeat { clients: self.clone(), client })
+    }
+}
+
+impl Drop for ClientSeat {
+    fn drop(&mut self) {
+        let mut open = self.clients.0.lock();
+        if let Entry::Occupied(mut count) = open.entry(self.client) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 
 /// The listener's end of a reactor.
+#[derive(Clone)]
 pub(crate) struct Desk {
     arrivals: mpsc::Sender<Arrival>,
     /// Connections given to this reactor that still live.
@@ -57,9 +112,9 @@ impl Desk {
         self.open.load(Ordering::Relaxed)
     }
 
-    fn take_seat(&self) -> Seat {
+    fn take_seat(&self, client: Option<ClientSeat>) -> Seat {
         self.open.fetch_add(1, Ordering::Relaxed);
-        Seat(Arc::clone(&self.open))
+        Seat { open: Arc::clone(&self.open), _client: client }
     }
 }
 
@@ -84,16 +139,27 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(limits::LISTEN_BACKLOG)?.into_std()
 }
 
+/// Who is let in.
+#[derive(Clone)]
+pub(crate) struct Rules {
+    pub connections_max: usize,
+    pub per_client_max: usize,
+    /// They are as many clients as stand behind them.
+    pub proxies: Arc<Proxies>,
+    pub clients: Clients,
+    /// What is told of them.
+    pub counts: Arc<Connections>,
+}
+
 /// Accepts until the drain; then the listening socket is closed.
 pub(crate) async fn accept(
-    listener: TcpListener,
+    (listener, door): (TcpListener, Door),
     desks: Vec<Desk>,
-    connections_max: usize,
-    counts: Arc<Connections>,
+    rules: Rules,
     mut drain: Drain,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let mut porter = Porter { desks, connections_max, counts, is_full: false, is_failing: false };
+    let mut porter = Porter { desks, rules, door, is_full: false, is_failing: false };
     let accepting = async {
         loop {
             match listener.accept().await {
@@ -108,12 +174,27 @@ pub(crate) async fn accept(
     }
 }
 
+/// The client has as many connections as it may.
+struct OneTooMany;
+
+impl Rules {
+    /// A seat for the client at `address`, or none if it is not counted.
+    fn admit(&self, address: IpAddr) -> Result<Option<ClientSeat>, OneTooMany> {
+        let address = address.to_canonical();
+        if address.is_loopback() || self.proxies.trust(address) {
+            return Ok(None);
+        }
+        let seat = self.clients.admit(network::client(address), self.per_client_max);
+        seat.map(Some).ok_or(OneTooMany)
+    }
+}
+
 /// Decides about each connection. A bad state is logged when it begins, not at each connection
 /// that meets it.
 struct Porter {
     desks: Vec<Desk>,
-    connections_max: usize,
-    counts: Arc<Connections>,
+    rules: Rules,
+    door: Door,
     is_full: bool,
     is_failing: bool,
 }
@@ -121,12 +202,16 @@ struct Porter {
 impl Porter {
     async fn admit(&mut self, stream: tokio::net::TcpStream, peer: SocketAddr) {
         self.is_failing = false;
-        self.counts.accepted.fetch_add(1, Ordering::Relaxed);
-        if self.desks.iter().map(Desk::open).sum::<usize>() >= self.connections_max {
+        self.rules.counts.accepted.fetch_add(1, Ordering::Relaxed);
+        if self.desks.iter().map(Desk::open).sum::<usize>() >= self.rules.connections_max {
             self.turn_away();
             return;
         }
         self.is_full = false;
+        let Ok(client) = self.rules.admit(peer.ip()) else {
+            log::debug!("a connection from {peer} was one too many of its client");
+            return;
+        };
         // A segment of a reply must not wait for the acknowledgement of the one before. `into_std`
         // takes the socket from the accepting reactor, so that another can have it.
         let stream = match stream.set_nodelay(true).and_then(|()| stream.into_std()) {
@@ -137,16 +222,16 @@ impl Porter {
             }
         };
         let Some(desk) = self.desks.iter().min_by_key(|desk| desk.open()) else { return };
-        let arrival = Arrival { stream, peer, seat: desk.take_seat() };
+        let arrival = Arrival { stream, peer, door: self.door, seat: desk.take_seat(client) };
         if desk.arrivals.send(arrival).await.is_err() {
             log::debug!("a connection from {peer} came while the reactors were ending");
         }
     }
 
     fn turn_away(&mut self) {
-        self.counts.turned_away.fetch_add(1, Ordering::Relaxed);
+        self.rules.counts.turned_away.fetch_add(1, Ordering::Relaxed);
         if !self.is_full {
-            let max = self.connections_max;
+            let max = self.rules.connections_max;
             log::warn!("{max} connections are open, as many as may be: more are closed at once");
         }
         self.is_full = true;
@@ -200,10 +285,33 @@ mod tests {
         let mut seats = Vec::new();
         for _ in 0..10 {
             let (desk, _) = desks.iter().min_by_key(|(desk, _)| desk.open()).unwrap();
-            seats.push(desk.take_seat());
+            seats.push(desk.take_seat(None));
         }
         assert_eq!(desks.iter().map(|(desk, _)| desk.open()).collect::<Vec<_>>(), [5, 5]);
         seats.clear();
         assert_eq!(desks.iter().map(|(desk, _)| desk.open()).sum::<usize>(), 0);
+    }
+
+    #[test]
+    fn one_client_does_not_take_every_seat() {
+        let networks = vec!["192.0.2.9".parse().unwrap()];
+        let rules = Rules {
+            connections_max: 100,
+            per_client_max: 2,
+            proxies: Arc::new(Proxies { networks, ..Proxies::default() }),
+            clients: Clients::default(),
+        };
+        let admit = |address: &str| rules.admit(address.parse().unwrap());
+        let first = admit("2001:db8::1").ok().flatten().unwrap();
+        let second = admit("2001:db8::2").ok().flatten().unwrap();
+        assert!(admit("2001:db8::3").is_err(), "the same /64");
+        assert!(admit("198.51.100.1").is_ok_and(|seat| seat.is_some()), "another client");
+        for uncounted in ["127.0.0.1", "::1", "::ffff:127.0.0.1", "192.0.2.9"] {
+            assert!(admit(uncounted).is_ok_and(|seat| seat.is_none()), "{uncounted}");
+        }
+        drop(first);
+        assert!(admit("2001:db8::3").is_ok());
+        drop(second);
+        assert!(rules.clients.0.lock().is_empty(), "who has left is not remembered");
     }
 }

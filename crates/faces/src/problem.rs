@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     CpuLimit,
     HeapLimit,
     NotImplemented,
+    TransferCoding,
     Busy,
     Unavailable,
 }
@@ -111,6 +112,7 @@ impl Kind {
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
             Self::HeapLimit => ("heap-limit", 500, "The application used too much memory"),
             Self::NotImplemented => ("not-implemented", 501, "The method is not known"),
+            Self::TransferCoding => ("transfer-coding", 501, "The transfer coding is not known"),
             Self::Busy => ("busy", 503, "The server is busy"),
             Self::Unavailable => ("unavailable", 503, "The repository is not available"),
         };
@@ -119,7 +121,10 @@ impl Kind {
 
     /// Whether the connection cannot be used afterwards: the end of the request is not known.
     pub(crate) fn closes(self) -> bool {
-        matches!(self, Self::BrokenBody | Self::BodyTimeout | Self::BodyTooLarge)
+        matches!(
+            self,
+            Self::BrokenBody | Self::BodyTimeout | Self::BodyTooLarge | Self::TransferCoding
+        )
     }
 
     /// After how many seconds the same request may succeed, where it may.

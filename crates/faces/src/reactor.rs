@@ -4,15 +4,17 @@
 
 use crate::access::Guard;
 use crate::gate::Gate;
-use crate::http::Site;
 use crate::http::body::Room;
 use crate::http::connection;
+use crate::http::forwarded::Proxies;
 use crate::limits;
 use crate::listener::Arrival;
 use crate::mailbox::Mailbox;
 use crate::observe::{AccessLog, Counted, Meter, Observer};
 use crate::problem::Problem;
+use crate::replies::Replies;
 use crate::server::Timeouts;
+use crate::tls::Tls;
 use repository::Repository;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ pub(crate) struct Reactor {
     pub gate: Gate,
     pub mailbox: Arc<Mailbox>,
     pub room: Room,
+    pub replies: Rc<Replies>,
     /// Turns on the threads for work that would hold up the reactor.
     pub turns: Arc<Semaphore>,
     /// The tokens, as this reactor knows them.
@@ -36,22 +39,21 @@ pub(crate) struct Reactor {
     pub meter: Arc<Meter>,
     pub log: AccessLog,
     pub observer: Arc<Observer>,
+    /// What is needed to speak TLS, if it is spoken.
+    pub tls: Option<Tls>,
+    /// Turns on TLS handshakes.
+    pub handshakes: Semaphore,
     pub timeouts: Timeouts,
     /// Whether a failed handler's message is shown to the client.
     pub development: bool,
-    /// Whether only this machine can reach the server.
-    pub is_local: bool,
+    /// Who is believed about the clients behind it.
+    pub proxies: Arc<Proxies>,
 }
 
 /// The time by which a drain must be over, once there is one.
 pub(crate) type Drain = watch::Receiver<Option<Instant>>;
 
 impl Reactor {
-    /// What a request may be for.
-    pub(crate) fn site(&self) -> Site {
-        Site { has_app: self.pool.is_some(), is_local: self.is_local }
-    }
-
     /// Serves connections until the drain. Gives how many were cut off.
     pub(crate) async fn run(
         self: Rc<Self>,

@@ -1,16 +1,21 @@
 //! The server: starts the reactors and the listener, and ends them. It serves nothing itself.
 
 use crate::access::{Access, Guard, TokenFile, TokenFileError, reach};
+use crate::doors::Doors;
 use crate::gate::Gate;
 use crate::http::body::Room;
+use crate::http::forwarded::{Proxies, ProxyFields};
 use crate::limits;
-use crate::listener::{self, Arrival, Desk};
+use crate::listener::{Arrival, Desk};
 use crate::mailbox::Mailbox;
+use crate::network::Network;
 use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch};
 use crate::reactor::{self, Drain, Reactor};
+use crate::replies::Replies;
+use crate::tls::{Tls, TlsError, TlsOptions};
 use repository::Repository;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +29,8 @@ use tokio::sync::{Semaphore, watch};
 pub struct ServerOptions {
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where and with what to speak TLS, besides.
+    pub tls: Option<TlsOptions>,
     /// Threads that serve connections, 1 to [`limits::REACTORS_MAX`].
     pub reactors: usize,
     /// Who may ask; without it everybody, who then must be on this machine.
@@ -38,6 +45,15 @@ pub struct ServerOptions {
     pub development: bool,
     /// Connections that may be open; see [`limits::CONNECTIONS_MAX`].
     pub connections_max: usize,
+    /// Connections of one client; see [`limits::CONNECTIONS_PER_CLIENT_MAX`].
+    pub connections_per_client_max: usize,
+    /// Proxies that are believed about the clients behind them; at most
+    /// [`limits::TRUSTED_PROXIES_MAX`].
+    pub trusted_proxies: Vec<Network>,
+    /// What those proxies write.
+    pub proxy_fields: ProxyFields,
+    /// Replies in flight of one reactor, in bytes; see [`limits::REPLY_MEMORY_BYTES_MAX`].
+    pub reply_memory_bytes: usize,
     /// How long a client may take.
     pub timeouts: Timeouts,
 }
@@ -45,17 +61,20 @@ pub struct ServerOptions {
 /// How long a client may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
+    /// For a TLS handshake.
+    pub handshake: Duration,
     /// For a request head; also the longest idle time between requests.
     pub header: Duration,
-    /// For a request body.
+    /// For a request body, besides what [`limits::BODY_BYTES_PER_S_MIN`] gives.
     pub body: Duration,
-    /// To take some of a reply.
+    /// A stretch in which [`limits::WRITE_BYTES_MIN`] of a reply have to be taken.
     pub write_stall: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
+            handshake: limits::HANDSHAKE_TIMEOUT,
             header: limits::HEADER_TIMEOUT,
             body: limits::BODY_TIMEOUT,
             write_stall: limits::WRITE_STALL_TIMEOUT,
@@ -68,6 +87,7 @@ impl ServerOptions {
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
+            tls: None,
             reactors: 1,
             tokens: None,
             insecure_no_tls: false,
@@ -75,6 +95,10 @@ impl ServerOptions {
             reopen_log: Arc::default(),
             development: false,
             connections_max: limits::CONNECTIONS_MAX,
+            connections_per_client_max: limits::CONNECTIONS_PER_CLIENT_MAX,
+            trusted_proxies: Vec::new(),
+            proxy_fields: ProxyFields::default(),
+            reply_memory_bytes: limits::REPLY_MEMORY_BYTES_MAX,
             timeouts: Timeouts::default(),
         }
     }
@@ -132,6 +156,18 @@ pub enum ListenError {
         /// What was asked for.
         got: usize,
     },
+    /// TLS cannot be spoken.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// More trusted proxies than there may be.
+    #[error(
+        "at most {max} networks of trusted proxies; got {got}. Take larger networks",
+        max = limits::TRUSTED_PROXIES_MAX
+    )]
+    Proxies {
+        /// What was asked for.
+        got: usize,
+    },
     /// Another call failed.
     #[error("cannot {action}: {source}")]
     Io {
@@ -145,6 +181,7 @@ pub enum ListenError {
 /// A running server. Dropped without [`Server::drain`], it cuts off what is in flight.
 pub struct Server {
     local_addr: SocketAddr,
+    tls_addr: Option<SocketAddr>,
     drain: watch::Sender<Option<Instant>>,
     reactors: Vec<JoinHandle<usize>>,
     observer: Arc<Observer>,
@@ -165,10 +202,9 @@ impl Server {
         }
         let access = Arc::new(Access::open(options.tokens.clone())?);
         reach::check(options.listen, &access, options.insecure_no_tls)?;
-        let listener = listener::bind(options.listen)?;
-        let local_addr = listener
-            .local_addr()
-            .map_err(|source| ListenError::Io { action: "read the listening address", source })?;
+        if let Some(tls) = &options.tls {
+            reach::check(tls.listen, &access, true)?;
+        }
         let (drain, draining) = watch::channel(None);
         let meters: Vec<_> = (0..options.reactors).map(|_| Arc::new(Meter::new())).collect();
         let observed = (Arc::clone(&repository), pool.clone());
@@ -181,18 +217,29 @@ impl Server {
         let watch = Watch::start(move || looker.look())
             .map_err(|source| ListenError::Io { action: "start a thread", source })?;
         // From here on a failure drops the server, which ends the reactors that have started.
+        let networks = options.trusted_proxies.clone();
+        let proxies = Arc::new(Proxies { networks, fields: options.proxy_fields });
+        let counts = Arc::clone(&observer.connections);
+        let doors = Doors::new(&options, Arc::clone(&proxies), counts)?;
+        let (local_addr, tls_addr) = (doors.local_addr, doors.tls_addr);
+        let reactors = Vec::new();
         let mut server =
-            Self { local_addr, drain, reactors: Vec::new(), observer, log, _watch: watch };
+            Self { local_addr, tls_addr, drain, reactors, observer, log, _watch: watch };
         let mut desks = Vec::new();
         let mut seeds = Vec::new();
         for number in 0..options.reactors {
             let (desk, arrivals) = Desk::new();
             server.observer.connections.open.lock().push(desk.gauge());
             desks.push(desk);
-            seeds.push(Seed::new(&options, &server, number, arrivals));
+            seeds.push(Seed {
+                proxies: Arc::clone(&proxies),
+                tls: doors.tls.clone(),
+                is_local: doors.are_local,
+                ..Seed::new(&options, &server, number, arrivals)
+            });
         }
         wake_on_advance(&repository, &seeds);
-        let mut accept = Some((listener, desks, options.connections_max));
+        let mut accept = Some((doors, desks));
         for seed in seeds {
             let reactor = seed.start(accept.take(), draining.clone())?;
             server.reactors.push(reactor);
@@ -203,6 +250,11 @@ impl Server {
     /// The address it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// The address at which it speaks TLS, if it does.
+    pub fn tls_addr(&self) -> Option<SocketAddr> {
+        self.tls_addr
     }
 
     /// Stops accepting, closes idle connections, and waits for requests in flight up to `limit`.
@@ -238,9 +290,8 @@ fn wake_on_advance(repository: &Repository, seeds: &[Seed]) {
     repository.on_durable(Box::new(move || bells.iter().for_each(|bell| bell.advanced())));
 }
 
-/// What the first reactor is given to accept for all: the listening socket, the desks, and the
-/// bound on connections.
-type Accept = (TcpListener, Vec<Desk>, usize);
+/// What the first reactor is given to accept for all.
+type Accept = (Doors, Vec<Desk>);
 
 /// What a reactor is made from, on its own thread.
 struct Seed {
@@ -253,7 +304,11 @@ struct Seed {
     log: AccessLog,
     timeouts: Timeouts,
     development: bool,
+    proxies: Arc<Proxies>,
+    tls: Option<Tls>,
+    /// Whether only this machine can reach the server.
     is_local: bool,
+    reply_memory_bytes: usize,
 }
 
 impl Seed {
@@ -277,7 +332,10 @@ impl Seed {
             arrivals,
             timeouts: options.timeouts,
             development: options.development,
-            is_local: options.listen.ip().is_loopback(),
+            proxies: Arc::default(),
+            tls: None,
+            is_local: true,
+            reply_memory_bytes: options.reply_memory_bytes,
         }
     }
 
@@ -313,15 +371,8 @@ impl Seed {
         let Some(runtime) = runtime else { return 0 };
         let (reactor, arrivals) = self.grow();
         runtime.block_on(async {
-            if let Some((listener, desks, connections_max)) = accept {
-                let counts = Arc::clone(&reactor.observer.connections);
-                let drain = drain.clone();
-                let accepting = listener::accept(listener, desks, connections_max, counts, drain);
-                tokio::task::spawn_local(async {
-                    if let Err(error) = accepting.await {
-                        log::error!("no connection can be accepted: {error}");
-                    }
-                });
+            if let Some((doors, desks)) = accept {
+                doors.open(&desks, &drain);
             }
             Rc::new(reactor).run(arrivals, drain).await
         })
@@ -334,6 +385,7 @@ impl Seed {
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,
             room: Room::new(limits::BODY_MEMORY_BYTES_MAX),
+            replies: Rc::new(Replies::new(self.reply_memory_bytes)),
             guard: Guard::new(Arc::clone(&self.observer.access), self.is_local),
             meter: self.meter,
             log: self.log,
@@ -341,7 +393,9 @@ impl Seed {
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
             timeouts: self.timeouts,
             development: self.development,
-            is_local: self.is_local,
+            proxies: self.proxies,
+            tls: self.tls,
+            handshakes: Semaphore::new(limits::HANDSHAKES_MAX),
         };
         (reactor, self.arrivals)
     }

@@ -5,8 +5,8 @@ use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
 use faces::access::TokenFile;
-use faces::limits::REACTORS_MAX;
-use faces::{ListenError, Server, ServerOptions};
+use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
+use faces::{ListenError, Server, ServerOptions, TlsOptions};
 use gem::{App, LoadError, Pool, PoolOptions};
 use repository::{CloseError, OpenError, Options, Recovery, Repository};
 use std::sync::Arc;
@@ -82,14 +82,7 @@ fn serve(
     let gems = arguments.gems.unwrap_or_else(machine::cores);
     let application = app.map(|app| start_gems(app, repository, gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
-    let options = ServerOptions {
-        reactors: machine::cores().div_ceil(CORES_PER_REACTOR).min(REACTORS_MAX),
-        tokens: Some(TokenFile::of(&arguments.data)),
-        insecure_no_tls: arguments.insecure_no_tls,
-        access_log: arguments.access_log.clone(),
-        reopen_log: Arc::clone(reopen_log),
-        ..ServerOptions::new(arguments.listen)
-    };
+    let options = ServerOptions { reopen_log: Arc::clone(reopen_log), ..server_options(arguments) };
     match Server::start(options, Arc::clone(repository), pool) {
         Ok(server) => Ok((application, server)),
         Err(error) => {
@@ -98,6 +91,22 @@ fn serve(
             }
             Err(error.into())
         }
+    }
+}
+
+fn server_options(arguments: &ServeArguments) -> ServerOptions {
+    let files = arguments.tls_cert.clone().zip(arguments.tls_key.clone());
+    let listen = arguments.tls_listen;
+    ServerOptions {
+        reactors: machine::cores().div_ceil(CORES_PER_REACTOR).min(REACTORS_MAX),
+        tls: files.map(|(certificate, key)| TlsOptions { listen, certificate, key }),
+        trusted_proxies: arguments.trusted_proxies.clone(),
+        proxy_fields: arguments.proxy_fields,
+        connections_max: machine::connections(CONNECTIONS_MAX),
+        tokens: Some(TokenFile::of(&arguments.data)),
+        insecure_no_tls: arguments.insecure_no_tls,
+        access_log: arguments.access_log.clone(),
+        ..ServerOptions::new(arguments.listen)
     }
 }
 

@@ -20,6 +20,11 @@ pub const REQUEST_CPU_MAX: Duration = Duration::from_secs(1);
 /// the request fails with a 5xx and has no effect.
 pub const GEM_HEAP_BYTES: usize = 64 << 20;
 
+/// File descriptors that are not for connections: the repository's files and the listening
+/// sockets. Where the limit of open files leaves less for connections, fewer may be open, and that
+/// is logged.
+pub const DESCRIPTORS_RESERVED: u64 = 1_024;
+
 /// Memory used when `--memory` is not given, in bytes; or a quarter of the machine's, if less.
 pub const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 

@@ -1,6 +1,6 @@
 //! What the machine has: cores, memory, file descriptors, the time.
 
-use crate::limits::MEMORY_BYTES_DEFAULT;
+use crate::limits::{DESCRIPTORS_RESERVED, MEMORY_BYTES_DEFAULT};
 use repository::{Timestamp, limits::MEMORY_BYTES_MIN};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::thread::available_parallelism;
@@ -49,6 +49,28 @@ pub fn raise_descriptor_limit() {
     }
 }
 
+/// The connections that may be open, at most `most`: some descriptors are kept for the repository,
+/// which must never find that there is none left.
+pub fn connections(most: usize) -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current;
+    let room = descriptors.map_or(most, |all| connections_within(all, most));
+    if room < most {
+        log::warn!(
+            "there is room for {room} connections only: the limit of open files is {}; raise it \
+             (ulimit -n)",
+            descriptors.unwrap_or_default()
+        );
+    }
+    room
+}
+
+fn connections_within(descriptors: u64, most: usize) -> usize {
+    let spare = descriptors.saturating_sub(DESCRIPTORS_RESERVED);
+    // With very few descriptors both sides get half of them.
+    let room = spare.max(descriptors / 2).max(1);
+    usize::try_from(room).map_or(most, |room| room.min(most))
+}
+
 /// Milliseconds since 1970. A clock before that reads as 1970.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -66,6 +88,14 @@ mod tests {
         for bad in ["", "MemFree: 1 kB\n", "MemTotal: x kB\n", "MemTotal: 1 MB\n"] {
             assert_eq!(total_memory(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn connections_leave_descriptors_for_the_repository() {
+        assert_eq!(connections_within(1 << 20, 10_000), 10_000);
+        assert_eq!(connections_within(10_000, 10_000), 10_000 - DESCRIPTORS_RESERVED as usize);
+        assert_eq!(connections_within(256, 10_000), 128);
+        assert_eq!(connections_within(0, 10_000), 1);
     }
 
     #[test]

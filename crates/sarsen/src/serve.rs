@@ -74,6 +74,7 @@ fn announce(arguments: &ServeArguments, assembly: &Assembly) -> io::Result<()> {
         recovery(&assembly.recovery),
         DURABILITY.to_owned(),
         application(app),
+        secure_url(assembly.server.tls_addr()),
         url(assembly.server.local_addr()),
     ];
     let mut stdout = io::stdout().lock();
@@ -89,6 +90,10 @@ const DURABILITY: &str =
 
 fn url(address: SocketAddr) -> String {
     format!("url         http://{address}/")
+}
+
+fn secure_url(address: Option<SocketAddr>) -> String {
+    address.map(|address| format!("tls         https://{address}/")).unwrap_or_default()
 }
 
 /// The folder, in full if it can be told.

@@ -1,6 +1,7 @@
 //! The application's requests and replies as HTTP. Fields that concern one connection only (RFC
 //! 9110 §7.6.1) are hyper's affair and are passed on in neither direction.
 
+use crate::http::forwarded::Asker;
 use crate::problem::Problem;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -19,13 +20,21 @@ const HOP_BY_HOP: [&str; 8] = [
     "upgrade",
 ];
 
-/// The request as the application sees it.
-pub(crate) fn request(parts: &Parts, body: Bytes) -> gem::Request {
+/// What tells who asks. The application gets what is known of it, not what anybody may write.
+const FORWARDED: [&str; 4] =
+    ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
+
+/// The request as the application sees it. `x-forwarded-for` is the client's address and
+/// `x-forwarded-proto` the scheme it used, whether there was a proxy or not.
+pub(crate) fn request(parts: &Parts, asker: &Asker, body: Bytes) -> gem::Request {
+    let mut headers = fields(&parts.headers);
+    headers.push(("x-forwarded-for".to_owned(), asker.address.to_string()));
+    headers.push(("x-forwarded-proto".to_owned(), asker.scheme.as_str().to_owned()));
     gem::Request {
         method: parts.method.as_str().to_owned(),
         path: parts.uri.path().to_owned(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
-        headers: fields(&parts.headers),
+        headers,
         body,
     }
 }
@@ -35,6 +44,7 @@ fn fields(headers: &HeaderMap) -> Vec<(String, String)> {
     let dropped: Vec<_> = named_by_connection(headers).collect();
     let is_passed_on = |name: &HeaderName| {
         !is_hop_by_hop(name.as_str())
+            && !FORWARDED.contains(&name.as_str())
             && !dropped.iter().any(|dropped| dropped.eq_ignore_ascii_case(name.as_str()))
     };
     headers
@@ -101,9 +111,11 @@ fn append(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), Proble
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::forwarded::Scheme;
     use hyper::Request;
     use hyper::body::Body;
     use repository::CommitNumber;
+    use std::net::IpAddr;
 
     #[test]
     fn a_request_keeps_what_is_the_applications() {
@@ -117,15 +129,25 @@ mod tests {
             .header("X-Hop", "1")
             .header("Transfer-Encoding", "chunked")
             .header("X-Latin", HeaderValue::from_bytes(b"\xe4").unwrap())
+            .header("X-Forwarded-For", "198.51.100.1")
+            .header("Forwarded", "for=198.51.100.1")
             .body(())
             .unwrap();
-        let request = request(&request_head.into_parts().0, Bytes::from_static(b"x"));
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let asker = Asker { address, scheme: Scheme::Https, is_forwarded: false };
+        let request = request(&request_head.into_parts().0, &asker, Bytes::from_static(b"x"));
         assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/a%20b"));
         assert_eq!(request.query, "c=d%26");
         let fields: Vec<_> =
             request.headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        let expected =
-            [("host", "h"), ("cookie", "a=1"), ("cookie", "b=2"), ("x-latin", "\u{fffd}")];
+        let expected = [
+            ("host", "h"),
+            ("cookie", "a=1"),
+            ("cookie", "b=2"),
+            ("x-latin", "\u{fffd}"),
+            ("x-forwarded-for", "192.0.2.1"),
+            ("x-forwarded-proto", "https"),
+        ];
         assert_eq!(fields, expected);
     }
 

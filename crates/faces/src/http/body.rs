@@ -9,6 +9,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// The memory that the request bodies of one reactor share.
 pub(crate) struct Room {
@@ -68,19 +70,24 @@ pub(crate) async fn read(body: &mut Option<Incoming>, reactor: &Reactor) -> Resu
     };
     // Before the first byte is asked for: a client that waits for 100 (Continue) need not send.
     check_size(incoming.size_hint().lower())?;
-    let all = read_all(incoming, &mut reserved);
-    let bytes = tokio::time::timeout(reactor.timeouts.body, all)
-        .await
-        .unwrap_or_else(|_| Err(timed_out(reactor)))?;
+    let bytes = read_all(incoming, &mut reserved, reactor.timeouts.body).await?;
     *body = None;
     Ok(Read { bytes, reserved })
 }
 
 /// A body that comes in one piece, as most do, is not copied.
-async fn read_all(body: &mut Incoming, reserved: &mut Reserved) -> Result<Bytes, Problem> {
+async fn read_all(
+    body: &mut Incoming,
+    reserved: &mut Reserved,
+    patience: Duration,
+) -> Result<Bytes, Problem> {
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
-    while let Some(frame) = body.frame().await {
+    let until = Instant::now() + patience;
+    loop {
+        let late = until + earned(reserved.bytes);
+        let frame = timeout_at(late, body.frame()).await.map_err(|_| timed_out(patience))?;
+        let Some(frame) = frame else { break };
         // Trailer fields are for nobody here.
         let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
         check_size((reserved.bytes + piece.len()) as u64)?;
@@ -107,9 +114,17 @@ fn broken(error: &hyper::Error) -> Problem {
     Problem::new(Kind::BrokenBody, format!("it ended early or is framed wrongly: {error}"))
 }
 
-fn timed_out(reactor: &Reactor) -> Problem {
-    let seconds = reactor.timeouts.body.as_secs_f32();
-    Problem::new(Kind::BodyTimeout, format!("a body has to arrive within {seconds} s"))
+/// The time that a body of which `bytes` have come may take for them.
+fn earned(bytes: usize) -> Duration {
+    Duration::from_secs(bytes as u64 / limits::BODY_BYTES_PER_S_MIN)
+}
+
+fn timed_out(patience: Duration) -> Problem {
+    let seconds = patience.as_secs_f32();
+    let rate = limits::BODY_BYTES_PER_S_MIN;
+    let detail =
+        format!("a body has to arrive within {seconds} s, and one s more for each {rate} bytes");
+    Problem::new(Kind::BodyTimeout, detail)
 }
 
 #[cfg(test)]
@@ -129,6 +144,12 @@ mod tests {
         assert!(second.grow(60).is_ok());
         drop(second);
         assert_eq!(room.left_bytes.get(), 100);
+    }
+
+    #[test]
+    fn what_has_come_earns_time() {
+        assert_eq!(earned(0), Duration::ZERO);
+        assert_eq!(earned(1 << 20), Duration::from_secs(64));
     }
 
     #[test]

@@ -1,63 +1,170 @@
-//! One HTTP/1.1 or 1.0 connection. HTTP/2 and TLS will begin here; the walk of each request on it
-//! is in `exchange`.
+//! One connection: what is spoken on it, and what its requests share. How HTTP/1 and HTTP/2 are
+//! spoken is in `http1` and `http2`; the walk of each request begins in `visit`.
 
-use crate::http::exchange;
+use crate::http::forwarded::{Asker, Scheme};
+use crate::http::rest::Site;
+use crate::http::{http1, http2, reply, visit};
 use crate::limits;
 use crate::listener::Arrival;
+use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
-use crate::socket::Socket;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use crate::socket::{Opening, Socket};
+use crate::tls::Tls;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Incoming};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response};
 use std::cell::Cell;
-use std::pin::pin;
+use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-/// Serves a connection to its end. When `closing` turns true it ends after the request in flight.
-pub(crate) async fn serve(
-    arrival: Arrival,
-    reactor: Rc<Reactor>,
-    mut closing: watch::Receiver<bool>,
-) {
-    let Arrival { stream, peer, seat: _seat } = arrival;
-    let stream = match TcpStream::from_std(stream) {
-        Ok(stream) => stream,
-        Err(error) => return log::warn!("a connection from {peer} cannot be served: {error}"),
-    };
-    let is_unread = Rc::new(Cell::new(false));
-    let socket = Socket::new(stream, reactor.timeouts.write_stall, Rc::clone(&is_unread));
-    let protocol = protocol(&reactor);
-    let service = service_fn(move |request| {
-        exchange::respond(request, Rc::clone(&reactor), Rc::clone(&is_unread), peer.ip())
-    });
-    let mut connection = pin!(protocol.serve_connection(TokioIo::new(socket), service));
-    let ended = tokio::select! {
-        biased;
-        ended = connection.as_mut() => ended,
-        _ = closing.wait_for(|closing| *closing) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
+/// Turns true when the connections are to end.
+pub(crate) type Closing = watch::Receiver<bool>;
+
+/// What the requests of one connection share.
+pub(crate) struct Connection {
+    pub reactor: Rc<Reactor>,
+    /// The other end of the connection: the client, or a proxy.
+    pub peer: SocketAddr,
+    pub scheme: Scheme,
+    /// Whether only this machine can reach the address that the connection came to.
+    pub is_local: bool,
+    /// HTTP/1: whether the last reply was made without reading its request to the end.
+    pub is_unread: Rc<Cell<bool>>,
+}
+
+/// Serves a connection to its end. When `closing` turns true it ends after the requests in flight.
+pub(crate) async fn serve(arrival: Arrival, reactor: Rc<Reactor>, closing: Closing) {
+    let peer = arrival.peer;
+    if let Err(error) = speak(arrival, reactor, closing).await {
         log::debug!("the connection from {peer} ended: {error}");
     }
 }
 
-fn protocol(reactor: &Reactor) -> http1::Builder {
-    let mut protocol = http1::Builder::new();
-    protocol
-        .timer(TokioTimer::new())
-        .header_read_timeout(reactor.timeouts.header)
-        .max_header_size(limits::HEADER_BYTES_MAX)
-        .max_buf_size(limits::READ_BUFFER_BYTES_MAX)
-        // A client may end its side after its last request and still wants the reply.
-        //
-        // `pipeline_flush` stays off: hyper then holds a reply back for as long as anything follows
-        // its request in the read buffer, and so loses it where that is half a request, something
-        // that is no request, or one too many on a connection that closes.
-        .half_close(true);
-    protocol
+/// Why a connection ended otherwise than by the client's will.
+type Ended = Box<dyn std::error::Error>;
+
+async fn speak(arrival: Arrival, reactor: Rc<Reactor>, mut closing: Closing) -> Result<(), Ended> {
+    let Arrival { stream, peer, door, seat: _seat } = arrival;
+    let is_unread = Rc::new(Cell::new(false));
+    let (stall, replies) = (reactor.timeouts.write_stall, Rc::clone(&reactor.replies));
+    let stream = TcpStream::from_std(stream)?;
+    let mut socket = Socket::new(stream, stall, replies, Rc::clone(&is_unread));
+    let patience = reactor.timeouts.header;
+    let opening = tokio::select! {
+        biased;
+        opening = tokio::time::timeout(patience, socket.opening()) => opening??,
+        _ = closing.wait_for(|closing| *closing) => Opening::Nothing,
+    };
+    let tls = reactor.tls.clone().filter(|_| door.is_tls);
+    let (scheme, is_local) = (Scheme::Http, door.is_local);
+    let connection = Connection { reactor, peer, scheme, is_local, is_unread };
+    match (opening, tls) {
+        (Opening::Nothing, _) => Ok(()),
+        (Opening::Tls, Some(tls)) => Box::pin(secure(socket, connection, &tls, closing)).await,
+        (_, Some(_)) => refuse_plain(socket, &connection).await,
+        // In a box, so that the many connections of HTTP/1 need not have room for it.
+        (Opening::Http2, None) => Box::pin(http2::serve(socket, connection, closing)).await,
+        (Opening::Http1, None) => Ok(http1::serve(socket, connection, closing).await?),
+        (Opening::Tls, None) => {
+            log::debug!("{peer} began with TLS, which is not spoken on this port");
+            // To HTTP it is a malformed request, and gets a 400.
+            Ok(http1::serve(socket, connection, closing).await?)
+        }
+    }
+}
+
+/// A connection to the port of TLS. It is in a box, as HTTP/2 is.
+async fn secure(
+    socket: Socket,
+    mut connection: Connection,
+    tls: &Tls,
+    mut closing: Closing,
+) -> Result<(), Ended> {
+    let spoken = tokio::select! {
+        biased;
+        spoken = tls.accept(socket, &connection.reactor) => spoken?,
+        _ = closing.wait_for(|closing| *closing) => return Ok(()),
+    };
+    connection.scheme = Scheme::Https;
+    if spoken.is_http2 {
+        return Box::pin(http2::serve(spoken.stream, connection, closing)).await;
+    }
+    Ok(http1::serve(spoken.stream, connection, closing).await?)
+}
+
+/// Tells a client that speaks HTTP where TLS is spoken what it should do.
+async fn refuse_plain(mut socket: Socket, connection: &Connection) -> Result<(), Ended> {
+    let detail = "this port speaks TLS: expected a TLS handshake; use https://";
+    let body = Problem::new(Kind::BadRequest, detail).to_json();
+    let reply = format!(
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    connection.is_unread.set(true);
+    socket.write_all(reply.as_bytes()).await?;
+    socket.shutdown().await?;
+    Err(misbehaved("it spoke no TLS").into())
+}
+
+impl Connection {
+    /// What a request of `asker` may be for.
+    pub(crate) fn site(&self, asker: &Asker) -> Site {
+        Site {
+            has_app: self.reactor.pool.is_some(),
+            // A proxy that is trusted has the names that it answers to in its own configuration.
+            is_local: self.is_local && !asker.is_forwarded,
+        }
+    }
+}
+
+/// Answers a request. `body` is taken out when it has been read to its end.
+pub(crate) async fn respond(
+    parts: Parts,
+    body: &mut Option<Incoming>,
+    connection: &Connection,
+) -> Response<Full<Bytes>> {
+    let method = parts.method.clone();
+    let response = visit::respond(parts, body, connection).await;
+    counted(response, &method, connection)
+}
+
+/// A request's body, unless it has none.
+pub(crate) fn split(request: Request<Incoming>) -> (Parts, Option<Incoming>) {
+    let (parts, body) = request.into_parts();
+    (parts, Some(body).filter(|body| !body.is_end_stream()))
+}
+
+/// Counts a reply that is large enough to matter while it is sent.
+fn counted(
+    response: Response<Full<Bytes>>,
+    method: &Method,
+    connection: &Connection,
+) -> Response<Full<Bytes>> {
+    let is_small = |bytes: u64| bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64;
+    if response.body().size_hint().exact().is_none_or(is_small) || method == Method::HEAD {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    let body = body.into_inner().unwrap_or_default();
+    match connection.reactor.replies.count(body, !method.is_safe()) {
+        Ok(body) => Response::from_parts(head, Full::new(body)),
+        Err(_) => {
+            let detail = "too many replies wait for clients that take them slowly; try again";
+            let mut headers = head.headers;
+            headers.clear();
+            reply::problem(Problem::new(Kind::Busy, detail), headers)
+        }
+    }
+}
+
+/// The error of a client that speaks HTTP/2 and does not keep to the bounds.
+pub(crate) fn misbehaved(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, what)
 }

@@ -2,35 +2,17 @@
 //! `connection`; what a request means is in `rest`.
 
 use crate::dispatch::{Answer, Call, dispatch};
+use crate::http::connection::Connection;
+use crate::http::forwarded::Asker;
 use crate::http::rest::{self, Route};
-use crate::http::{app, body, page, visit};
+use crate::http::{app, body, framing, page};
 use crate::problem::Problem;
-use crate::reactor::Reactor;
 use crate::surface::Template;
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::body::{Body, Incoming};
+use hyper::Response;
+use hyper::body::Incoming;
 use hyper::http::request::Parts;
-use hyper::{Request, Response};
-use std::cell::Cell;
-use std::convert::Infallible;
-use std::net::IpAddr;
-use std::rc::Rc;
-
-/// Answers a request. `is_unread` is told whether some of its content was left unread.
-pub(crate) async fn respond(
-    request: Request<Incoming>,
-    reactor: Rc<Reactor>,
-    is_unread: Rc<Cell<bool>>,
-    client: IpAddr,
-) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (parts, body) = request.into_parts();
-    let mut body = Some(body).filter(|body| !body.is_end_stream());
-    let response = visit::respond(parts, &mut body, client, &reactor).await;
-    // Whatever takes a body takes it out of the option when it has read it.
-    is_unread.set(body.is_some());
-    Ok(response)
-}
 
 /// What a request came to, before it is written.
 pub(crate) enum Settled {
@@ -45,10 +27,14 @@ pub(crate) enum Settled {
 pub(super) async fn answer(
     parts: &Parts,
     body: &mut Option<Incoming>,
-    reactor: &Reactor,
+    (asker, connection): (&Asker, &Connection),
 ) -> Result<Settled, Problem> {
+    let reactor = &*connection.reactor;
+    if body.is_some() {
+        framing::check(&parts.headers)?;
+    }
     // Room for the body is kept until the request is done with.
-    let (call, _room) = match rest::route(parts, reactor.site())? {
+    let (call, _room) = match rest::route(parts, connection.site(asker))? {
         Route::Options(template) => return Ok(Settled::Options(template)),
         Route::Page(page) => return page::serve(page, parts, reactor).await.map(Settled::Page),
         Route::Operation(operation) => (Call::Native(operation), None),
@@ -58,7 +44,7 @@ pub(super) async fn answer(
         }
         Route::App => {
             let read = body::read(body, reactor).await?;
-            (Call::App(app::request(parts, read.bytes)), Some(read.reserved))
+            (Call::App(app::request(parts, asker, read.bytes)), Some(read.reserved))
         }
     };
     dispatch(call, reactor).await.map(Settled::Answer)

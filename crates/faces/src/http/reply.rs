@@ -159,7 +159,7 @@ fn listed(list: String) -> HeaderValue {
     HeaderValue::try_from(list).expect("the surface's table is printable ASCII")
 }
 
-fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
     let status = StatusCode::from_u16(problem.kind.row().status)
         .expect("the table has statuses of 400 to 599 only, which a test checks");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -3,6 +3,8 @@
 //! there is an access log, written down. What a request means is in `rest`.
 
 use crate::access::{Need, Principal};
+use crate::http::connection::Connection;
+use crate::http::forwarded::{self, Asker};
 use crate::http::{bearer, exchange, path, reply};
 use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
@@ -18,24 +20,28 @@ use repository::CollectionName;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// Answers a request of `client`. `body` is taken out when it has been read to its end.
+/// Answers a request. `body` is taken out when it has been read to its end.
 pub(crate) async fn respond(
-    parts: Parts,
+    mut parts: Parts,
     body: &mut Option<Incoming>,
-    client: IpAddr,
-    reactor: &Reactor,
+    connection: &Connection,
 ) -> Response<Full<Bytes>> {
     let begun = Instant::now();
+    let reactor = &*connection.reactor;
+    let asker = forwarded::asker(&mut parts, connection);
+    let client = asker.as_ref().map_or(connection.peer.ip(), |asker| asker.address);
     let visit = Visit { kind: Kind::of(parts.uri.path()), method: Method::of(&parts.method) };
     let described = reactor.log.is_on().then(|| Described::of(&parts, client));
     let id = request::id(&parts.headers).cloned();
-    let admitted = admit(&parts, visit, client, reactor);
+    let admitted = asker.and_then(|asker| Ok((asker, admit(&parts, visit, client, reactor)?)));
     let holder = match &admitted {
-        Ok(Principal::Holder(token)) => Some(token.clone()),
+        Ok((_, Principal::Holder(token))) => Some(token.clone()),
         _ => None,
     };
     let mut response = match admitted {
-        Ok(principal) => settle(parts, body, (visit, principal), reactor).await,
+        Ok((asker, principal)) => {
+            settle(parts, body, (visit, principal), (&asker, connection)).await
+        }
         Err(problem) => reply::write(Err(problem), parts),
     };
     if holder.is_some() {
@@ -106,12 +112,12 @@ async fn settle(
     mut parts: Parts,
     body: &mut Option<Incoming>,
     (visit, principal): (Visit, Principal),
-    reactor: &Reactor,
+    from: (&Asker, &Connection),
 ) -> Response<Full<Bytes>> {
     if matches!(visit.kind, Kind::Collections | Kind::Transaction) {
         parts.extensions.insert(principal);
     }
-    let settled = exchange::answer(&parts, body, reactor).await;
+    let settled = exchange::answer(&parts, body, from).await;
     reply::write(settled, parts)
 }
 

@@ -194,6 +194,12 @@ impl Client {
         self.buffer.is_empty() && !self.fill()
     }
 
+    /// Reads and drops some, and says whether that was the end.
+    pub fn is_at_end_after_reading(&mut self) -> bool {
+        self.buffer.clear();
+        !self.fill()
+    }
+
     /// Reads more; false at the end. A reset is an end too.
     fn fill(&mut self) -> bool {
         let mut chunk = [0; 16 << 10];

@@ -1,9 +1,9 @@
 //! The arguments of `sarsen serve`.
 
 use super::flag::{Argument, Flag, Spec, Takes};
-use super::value;
+use super::{UsageError, value};
 use crate::limits::GEMS_MAX;
-use faces::AccessLogTarget;
+use faces::{AccessLogTarget, Network, ProxyFields};
 use log::LevelFilter;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -17,6 +17,16 @@ pub struct ServeArguments {
     pub data: PathBuf,
     /// Where to listen.
     pub listen: SocketAddr,
+    /// Where to speak TLS, if a certificate is given.
+    pub tls_listen: SocketAddr,
+    /// The certificate with those who signed it, in PEM.
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's key, in PEM.
+    pub tls_key: Option<PathBuf>,
+    /// Proxies that are believed about their clients.
+    pub trusted_proxies: Vec<Network>,
+    /// What those proxies write.
+    pub proxy_fields: ProxyFields,
     /// Threads that run the application; one for each core if not given.
     pub gems: Option<usize>,
     /// Memory for documents, buffers and caches in bytes; chosen by the machine if not given.
@@ -35,6 +45,11 @@ impl Default for ServeArguments {
             app: None,
             data: "./sarsen-data".into(),
             listen: (Ipv4Addr::LOCALHOST, 8000).into(),
+            tls_listen: (Ipv4Addr::LOCALHOST, 8443).into(),
+            tls_cert: None,
+            tls_key: None,
+            trusted_proxies: Vec::new(),
+            proxy_fields: ProxyFields::default(),
             gems: None,
             memory: None,
             insecure_no_tls: false,
@@ -58,8 +73,16 @@ pub const SPEC: Spec<ServeArguments> = Spec {
         },
     }],
     flags: FLAGS,
-    check: |_| Ok(()),
+    check: |arguments| match (&arguments.tls_cert, &arguments.tls_key) {
+        (Some(_), None) => Err(missing("--tls-key FILE beside --tls-cert")),
+        (None, Some(_)) => Err(missing("--tls-cert FILE beside --tls-key")),
+        _ => Ok(()),
+    },
 };
+
+fn missing(what: &'static str) -> UsageError {
+    UsageError::Missing { command: "serve", what }
+}
 
 const FLAGS: &[Flag<ServeArguments>] = &[
     Flag {
@@ -79,6 +102,52 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             Ok(())
         }),
         about: "address and port; port 0 takes a free one [127.0.0.1:8000]",
+    },
+    Flag {
+        long: "tls-cert",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.tls_cert = Some(value::file(value)?);
+            Ok(())
+        }),
+        about: "certificate chain in PEM; read again when it changes",
+    },
+    Flag {
+        long: "tls-key",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.tls_key = Some(value::file(value)?);
+            Ok(())
+        }),
+        about: "the certificate's private key in PEM",
+    },
+    Flag {
+        long: "tls-listen",
+        short: None,
+        takes: Takes::Value("ADDR", |arguments, value| {
+            arguments.tls_listen = value::parsed(value, "an address such as 127.0.0.1:8443")?;
+            Ok(())
+        }),
+        about: "address and port of TLS, besides --listen [127.0.0.1:8443]",
+    },
+    Flag {
+        long: "trusted-proxy",
+        short: None,
+        takes: Takes::Value("CIDR", |arguments, value| {
+            let network = value::parsed(value, "an address or network such as 10.0.0.0/8")?;
+            arguments.trusted_proxies.push(network);
+            Ok(())
+        }),
+        about: "believe what it says of its clients; may be repeated",
+    },
+    Flag {
+        long: "proxy-fields",
+        short: None,
+        takes: Takes::Value("WHICH", |arguments, value| {
+            arguments.proxy_fields = value::parsed(value, "x-forwarded or forwarded")?;
+            Ok(())
+        }),
+        about: "what the proxies write, x-forwarded or forwarded [x-forwarded]",
     },
     Flag {
         long: "gems",
@@ -150,6 +219,13 @@ mod tests {
             app: Some("apps/counter".into()),
             data: "/d".into(),
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
+            tls_listen: (Ipv4Addr::LOCALHOST, 1).into(),
+            tls_cert: Some("/c".into()),
+            tls_key: Some("/k".into()),
+            trusted_proxies: ["10.0.0.0/8", "::1"]
+                .map(|text| text.parse().expect("a network"))
+                .into(),
+            proxy_fields: ProxyFields::Forwarded,
             gems: Some(3),
             memory: Some(64 << 20),
             insecure_no_tls: true,
@@ -157,9 +233,21 @@ mod tests {
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
+        let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
+        let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--insecure-no-tls --access-log a.log --log debug";
-        assert_eq!(served(&format!("{line} {more}")), expected);
+        assert_eq!(served(&format!("{line} {tls} {proxies} {more}")), expected);
         assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));
+    }
+
+    #[test]
+    fn certificate_and_key_come_together() {
+        for (line, lacks) in
+            [("serve --tls-cert c", "--tls-key"), ("serve --tls-key k", "--tls-cert")]
+        {
+            let error = parse(line.split_whitespace().map(Into::into)).expect_err(line).to_string();
+            assert!(error.contains(&format!("needs {lacks}")), "{error}");
+        }
     }
 
     #[test]
