@@ -38,6 +38,9 @@ SMOKE ?=
 MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
+# Programs from Debian's packages that the tests start: proxies and clients that are not ours.
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl
+
 .PHONY: setup build demo test conformance soak bench bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
@@ -51,6 +54,7 @@ demo: build
 	@scripts/demo.sh
 
 test: setup
+	@scripts/setup.sh $(TEST_PROGRAMS)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy

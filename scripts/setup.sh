@@ -25,6 +25,8 @@ done
 package() {
     case $1 in
     nginx) echo nginx-light ;;
+    apache | apache2) echo apache2 ;;
+    nghttp | h2load) echo nghttp2-client ;;
     *) echo "$1" ;;
     esac
 }

@@ -300,6 +300,7 @@ mod tests {
             per_client_max: 2,
             proxies: Arc::new(Proxies { networks, ..Proxies::default() }),
             clients: Clients::default(),
+            counts: Arc::default(),
         };
         let admit = |address: &str| rules.admit(address.parse().unwrap());
         let first = admit("2001:db8::1").ok().flatten().unwrap();

@@ -101,7 +101,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.listen = value::parsed(value, "an address such as 127.0.0.1:8000")?;
             Ok(())
         }),
-        about: "address and port; port 0 takes a free one [127.0.0.1:8000]",
+        about: "address; port 0 takes a free one [127.0.0.1:8000]",
     },
     Flag {
         long: "tls-cert",
@@ -128,7 +128,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.tls_listen = value::parsed(value, "an address such as 127.0.0.1:8443")?;
             Ok(())
         }),
-        about: "address and port of TLS, besides --listen [127.0.0.1:8443]",
+        about: "address of TLS, besides --listen [127.0.0.1:8443]",
     },
     Flag {
         long: "trusted-proxy",
@@ -147,7 +147,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.proxy_fields = value::parsed(value, "x-forwarded or forwarded")?;
             Ok(())
         }),
-        about: "what the proxies write, x-forwarded or forwarded [x-forwarded]",
+        about: "their fields: x-forwarded or forwarded [x-forwarded]",
     },
     Flag {
         long: "gems",
@@ -165,7 +165,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.memory = Some(value::size(value)?);
             Ok(())
         }),
-        about: "for documents and caches [1G, or a quarter of RAM if less]",
+        about: "for documents and caches [1G, or 1/4 of the RAM if less]",
     },
     Flag {
         long: "insecure-no-tls",

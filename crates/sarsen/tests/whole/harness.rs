@@ -67,6 +67,11 @@ impl Site {
         self.start_by(&mut self.serve())
     }
 
+    /// The same, with more arguments.
+    pub fn start_with(&self, arguments: &[&str]) -> Server {
+        self.start_by(self.serve().args(arguments))
+    }
+
     /// As `start`, by this command.
     pub fn start_by(&self, command: &mut Command) -> Server {
         let log = self.folder.path().join("stderr");
@@ -148,6 +153,11 @@ impl Server {
             assert!(ended.is_none(), "it ended without logging {words:?}:\n{}", self.logged());
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -5,10 +5,16 @@ mod abuse;
 mod command_line;
 mod counter;
 mod crash;
+#[allow(dead_code, clippy::unwrap_used)]
+#[path = "../../../faces/tests/http/frames.rs"]
+mod frames;
 mod harness;
 mod http;
+mod idle;
 mod lifecycle;
+mod proxies;
 mod quiet;
 mod random;
 mod readme;
 mod tokens;
+mod transport;
