@@ -52,7 +52,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 27] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -78,6 +78,7 @@ impl Kind {
         Self::CpuLimit,
         Self::HeapLimit,
         Self::NotImplemented,
+        Self::TransferCoding,
         Self::Busy,
         Self::Unavailable,
     ];

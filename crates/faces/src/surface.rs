@@ -49,7 +49,7 @@ impl Template {
         TABLE.iter().filter(move |row| row.template == self)
     }
 
-    /// The methods, as the Allow field lists them (RFC 9110 §10.2.1). Whatever takes GET takes HEAD,
+    /// The methods, as the Allow field lists them (RFC 9110 §10.2.1). What takes GET takes HEAD,
     /// and everything takes OPTIONS.
     pub(crate) fn allow(self) -> String {
         let mut allow = String::new();
