@@ -68,7 +68,7 @@ pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};
 pub use repository::{Measures, Options, Recovery, Repository, Stats};
-pub use settings::{OnConflict, Settings, SettingsError};
+pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
 pub use store::Clock;
 pub use transaction::{Duplicate, IndexEntry, Isolation, Outcome, Transaction};
 pub use verify::{VerifyReport, verify};

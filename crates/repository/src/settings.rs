@@ -15,6 +15,8 @@ pub struct Settings {
     pub durability: Durability,
     /// What becomes of two changes of one document.
     pub conflict: OnConflict,
+    /// Whether a client must say which version it replaces.
+    pub overwrite: Overwrite,
     /// Milliseconds after which a document expires that was written without an expiry of its own.
     /// At least 1.
     pub expiry_ms: Option<u64>,
@@ -30,6 +32,17 @@ pub enum OnConflict {
     Reject,
     /// Both changes are kept if they are at different places of the document.
     Merge,
+}
+
+/// Whether a client must say which version of a document it replaces or removes. It binds the faces,
+/// which ask [`crate::Transaction::overwrite`]; a handler has read what it writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overwrite {
+    /// It may, and need not.
+    #[default]
+    Free,
+    /// It must.
+    Conditional,
 }
 
 /// Why a text is no settings.
@@ -93,6 +106,8 @@ const DURABILITIES: &[(&str, Durability)] = &[
 ];
 const CONFLICTS: &[(&str, OnConflict)] =
     &[("reject", OnConflict::Reject), ("merge", OnConflict::Merge)];
+const OVERWRITES: &[(&str, Overwrite)] =
+    &[("free", Overwrite::Free), ("conditional", Overwrite::Conditional)];
 const KINDS: &[(&str, IndexKind)] = &[
     ("text", IndexKind::Text),
     ("number", IndexKind::Number),
@@ -102,6 +117,7 @@ const KINDS: &[(&str, IndexKind)] = &[
 
 const DURABILITY_WORDS: &str = "\"synced\", \"written\" or \"volatile\"";
 const CONFLICT_WORDS: &str = "\"reject\" or \"merge\"";
+const OVERWRITE_WORDS: &str = "\"free\" or \"conditional\"";
 const KIND_WORDS: &str = "\"text\", \"number\", \"boolean\" or \"any\"";
 const EXPIRY_RANGE: &str = "a whole number of milliseconds, from 1 to 2^53";
 
@@ -110,11 +126,12 @@ impl Settings {
     pub fn from_json(text: &str) -> Result<Self, SettingsError> {
         let canonical = json::canonicalize(text.as_bytes())?;
         let canonical = String::from_utf8_lossy(&canonical);
-        let [durability, conflict, expiry, indexes] =
-            Value::root(&canonical).members(["durability", "conflict", "expiry", "indexes"])?;
+        let [durability, conflict, overwrite, expiry, indexes] = Value::root(&canonical)
+            .members(["durability", "conflict", "overwrite", "expiry", "indexes"])?;
         let settings = Self {
             durability: word(durability, DURABILITIES, DURABILITY_WORDS)?,
             conflict: word(conflict, CONFLICTS, CONFLICT_WORDS)?,
+            overwrite: word(overwrite, OVERWRITES, OVERWRITE_WORDS)?,
             expiry_ms: expiry.map(|value| value.whole_number()).transpose()?,
             indexes: indexes.map(|value| value.indexes()).transpose()?.unwrap_or_default(),
         };
@@ -150,6 +167,9 @@ impl Settings {
         }
         if self.conflict != defaults.conflict {
             members.push(member("conflict", &json::quote(name_of(self.conflict, CONFLICTS))));
+        }
+        if self.overwrite != defaults.overwrite {
+            members.push(member("overwrite", &json::quote(name_of(self.overwrite, OVERWRITES))));
         }
         if let Some(ms) = self.expiry_ms {
             members.push(member("expiry", &ms.to_string()));
@@ -318,7 +338,8 @@ mod tests {
     #[test]
     fn settings_come_back_as_they_were() {
         let full = concat!(
-            r#"{"durability":"volatile","conflict":"merge","expiry":86400000,"indexes":["#,
+            r#"{"durability":"volatile","conflict":"merge","overwrite":"conditional","#,
+            r#""expiry":86400000,"indexes":["#,
             r#"{"name":"by_mail","paths":[{"path":"/mail","kind":"text"}],"unique":true},"#,
             r#"{"name":"tags","paths":[{"path":"/tags","each":true},"#,
             r#"{"path":"/a~1\"b","kind":"number"}]}]}"#
@@ -338,9 +359,10 @@ mod tests {
         for (text, expected) in [
             ("{", "not JSON at line 1"),
             ("[]", "the whole is an object; got []"),
-            (r#"{"expiri":1}"#, "has no \"expiri\"; it can have durability, conflict, expiry"),
+            (r#"{"expiri":1}"#, "has no \"expiri\"; it can have durability, conflict, overwrite"),
             (r#"{"durability":true}"#, "durability is \"synced\", \"written\" or \"volatile\""),
             (r#"{"conflict":"mine"}"#, "conflict is \"reject\" or \"merge\"; got \\\"mine\\\""),
+            (r#"{"overwrite":1}"#, "overwrite is \"free\" or \"conditional\"; got 1"),
             (r#"{"expiry":0}"#, "from 1 to 2^53; got 0"),
             (r#"{"expiry":1.5}"#, "expiry is a whole number of milliseconds"),
             (r#"{"expiry":1e300}"#, "expiry is a whole number of milliseconds"),

@@ -12,7 +12,7 @@ use harness::{
 };
 use repository::{
     CollectionName, CommitError, CommitNumber, Conflict, Durability, MediaType, Merge, Outcome,
-    Ran, Repository, RunError, Settings, Timestamp, Transaction, verify,
+    Overwrite, Ran, Repository, RunError, Settings, Timestamp, Transaction, verify,
 };
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -331,6 +331,39 @@ fn changes_at_different_places_are_merged_and_others_conflict() {
     let merged = merge_both(&bench, base, Some(r#"{"a":2,"b":{}}"#), base);
     assert_eq!(merged.unwrap().as_deref(), Some(r#"{"a":2,"b":{}}"#), "mine changes nothing");
     verified(&bench.stop());
+}
+
+#[test]
+fn what_is_pinned_is_not_merged() {
+    let bench = Bench::new();
+    configure(bench.repository(), "notes", MERGE);
+    let repository = bench.repository();
+    let stage = |body: &str, is_pinned: bool| {
+        let mut transaction = repository.begin().unwrap();
+        get(&mut transaction, "a");
+        put(&mut transaction, "a", body);
+        if is_pinned {
+            transaction.pin(&named("notes"), &key("a"));
+        }
+        transaction
+    };
+    must_commit(stage(r#"{"x":1}"#, false));
+    let (merged, pinned) = (stage(r#"{"x":1,"y":1}"#, false), stage(r#"{"x":1,"z":1}"#, true));
+    must_commit(stage(r#"{"x":2}"#, false));
+    must_commit(merged);
+    assert_eq!(conflict(pinned).documents[0].key.as_str(), "a");
+    assert_eq!(read(repository, "a").as_deref(), Some(r#"{"x":2,"y":1}"#));
+}
+
+#[test]
+fn overwriting_may_want_a_condition() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let asked = |name: &str| repository.begin().unwrap().overwrite(&named(name));
+    assert_eq!(asked("notes"), Overwrite::Free);
+    configure(&repository, "notes", r#"{"overwrite":"conditional"}"#);
+    assert_eq!(asked("notes"), Overwrite::Conditional);
+    assert_eq!(asked("others"), Overwrite::Free);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::limits::{
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
 use crate::record::{Change, Write};
+use crate::settings::Overwrite;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -107,6 +108,24 @@ impl Transaction {
             self.writes[at].is_computed = is_computed;
         }
         Ok(())
+    }
+
+    /// Says that what is staged for the document depends on the version that was read: another's
+    /// change meanwhile is a conflict, even where the collection wants changes merged. Where nothing
+    /// is staged for it, this does nothing.
+    pub fn pin(&mut self, collection: &CollectionName, key: &Key) {
+        if let Some(at) = self.find_staged(collection, key) {
+            self.writes[at].is_computed = true;
+        }
+    }
+
+    /// Whether the collection wants a condition on replacing or removing a document.
+    pub fn overwrite(&mut self, collection: &CollectionName) -> Overwrite {
+        let at = self.known(collection);
+        match self.collections[at].1.as_ref().filter(|collection| !collection.is_plain()) {
+            Some(collection) => collection.shape().settings.overwrite,
+            None => Overwrite::default(),
+        }
     }
 
     fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
