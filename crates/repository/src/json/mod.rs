@@ -19,13 +19,10 @@ mod three_way;
 pub use canonical::canonicalize;
 pub use changes::changed_paths;
 pub use number::format_number;
-pub use pointer::{PointerError, Span, check_pointer, locate};
-pub use scan::{Child, children};
+pub use pointer::{PointerError, Span, check_pointer, locate, splice};
+pub use scan::{Child, children, depth};
 pub use text::{quote, unquote};
 pub use three_way::three_way;
-
-pub(crate) use pointer::splice;
-pub(crate) use scan::depth;
 
 /// Where and why a text is not JSON.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]

@@ -90,7 +90,7 @@ fn tokens(pointer: &str) -> Result<impl Iterator<Item = &str>, PointerError> {
 }
 
 /// Puts the canonical `value` at `place` of the canonical `text`. The result is canonical again.
-pub(crate) fn splice(text: &str, place: &Span, value: &str) -> String {
+pub fn splice(text: &str, place: &Span, value: &str) -> String {
     match place {
         Span::Value(span) => [&text[..span.start], value, &text[span.end..]].concat(),
         Span::Vacant { at, name, first } => {

@@ -41,7 +41,7 @@ pub(super) fn children_between<'a>(
 }
 
 /// How deep arrays and objects are nested in `text`; 0 for any other value.
-pub(crate) fn depth(text: &str) -> usize {
+pub fn depth(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut deepest, mut at) = (0_usize, 0, 0);
     while at < bytes.len() {
