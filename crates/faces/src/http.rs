@@ -2,17 +2,22 @@
 //! speak it, `forwarded` tells who asks, `rest` and `app` turn requests into calls, `reply` turns
 //! answers into responses.
 
+mod accept;
 mod app;
 mod bearer;
 pub(crate) mod body;
 mod conditions;
 pub(crate) mod connection;
 mod content;
+mod content_of;
+pub(crate) mod cors;
 mod exchange;
 pub(crate) mod forwarded;
 mod framing;
 mod http1;
 mod http2;
+mod list;
+mod once;
 mod openapi;
 mod origin;
 mod page;
@@ -21,3 +26,4 @@ mod problems;
 mod reply;
 mod rest;
 mod visit;
+mod wishes;

@@ -8,6 +8,7 @@
 //! What is not here: documents and commits (`repository`), the application's code (`gem`), the
 //! command line and its configuration (`sarsen`).
 
+mod acceptable;
 pub mod access;
 mod dispatch;
 mod doors;
@@ -20,6 +21,7 @@ mod mailbox;
 mod network;
 mod observe;
 mod operation;
+mod patch;
 mod preconditions;
 mod problem;
 mod reactor;
@@ -27,10 +29,10 @@ mod replies;
 mod server;
 mod socket;
 mod status;
-#[allow(dead_code, reason = "queries and patches come next")]
 mod surface;
 mod tls;
 
+pub use http::cors::check_origin;
 pub use http::forwarded::{ProxyFields, ProxyFieldsError};
 pub use network::{Network, NetworkError};
 pub use observe::AccessLogTarget;

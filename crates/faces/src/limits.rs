@@ -141,6 +141,37 @@ pub const LINGER_BYTES_MAX: usize = BODY_BYTES_MAX;
 /// hold up the reactor's other connections.
 pub const INLINE_JSON_BYTES_MAX: usize = 64 << 10;
 
+/// Operations in one patch. More: 400.
+pub const PATCH_OPERATIONS_MAX: usize = 1_000;
+
+/// Bytes that the operations of one JSON Patch look at together: each looks at all of the document.
+/// More: 422.
+pub const PATCH_WORK_BYTES_MAX: usize = 1 << 30;
+
+/// Operations in one list of `/tx`. More: 400.
+pub const STEPS_MAX: usize = 1_000;
+
+/// A list with more operations than this runs on another thread than the reactor's.
+pub const INLINE_STEPS_MAX: usize = 32;
+
+/// Bytes of an Idempotency-Key. More: 400.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
+
+/// Bytes of an answer that is remembered for an Idempotency-Key. More: 422.
+pub const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// Time for which an answer is remembered. After that, the same request runs again.
+pub const ANSWER_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Bytes of a key that is made from Slug, before a suffix. More are cut off.
+pub const SLUG_BYTES_MAX: usize = 200;
+
+/// Origins that pages may come from. More: the server does not start.
+pub const CORS_ORIGINS_MAX: usize = 64;
+
+/// Time for which a browser may remember the answer to a preflight, in seconds.
+pub const CORS_MAX_AGE_S: u64 = 600;
+
 /// Threads of one reactor for contended transactions and large JSON. More such requests wait their
 /// turn; they are at most as many as there are connections.
 pub const BLOCKING_THREADS_MAX: usize = 4;
@@ -201,4 +232,9 @@ const _: () = assert!(BODY_BYTES_MAX < REPLY_MEMORY_BYTES_MAX / 2);
 const _: () = assert!(REPLY_UNCOUNTED_BYTES_MAX < STREAM_SEND_BYTES_MAX);
 const _: () = assert!(STREAM_SEND_BYTES_MAX >= WRITE_BYTES_MIN);
 const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);
+const _: () = assert!(STEPS_MAX <= repository::limits::TRANSACTION_WRITES_MAX);
+const _: () = assert!(PATCH_OPERATIONS_MAX <= repository::limits::MERGES_MAX);
+const _: () = assert!(ANSWER_BYTES_MAX < repository::limits::DOCUMENT_BYTES_MAX);
+const _: () = assert!(SLUG_BYTES_MAX + 32 < repository::limits::KEY_BYTES_MAX);
+const _: () = assert!(IDEMPOTENCY_KEY_BYTES_MAX < repository::limits::KEY_BYTES_MAX);
 const _: () = assert!(ARRIVALS_MAX < CONNECTIONS_MAX);

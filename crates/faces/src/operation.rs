@@ -1,10 +1,12 @@
 //! Operations: what a face asks of the repository, and what comes of it. Nothing here knows the
 //! protocol that the request came by; `execute` runs an operation.
 
+use crate::acceptable::Acceptable;
+use crate::patch::Patch;
 use crate::preconditions::Preconditions;
 use bytes::Bytes;
 use repository::{
-    CollectionName, CommitNumber, Document, Durability, Key, KeyRandomness, MediaType,
+    CollectionName, CommitNumber, Document, Durability, Isolation, Key, KeyRandomness, MediaType,
 };
 use std::sync::Arc;
 
@@ -22,22 +24,69 @@ pub(crate) struct Content {
     pub body: Bytes,
 }
 
+/// What a reply to a write shows of the document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Returns {
+    /// Nothing, and nobody asked.
+    #[default]
+    Unasked,
+    /// Nothing, as was asked.
+    Minimal,
+    /// All of it.
+    Representation,
+}
+
 /// A request to the repository: one transaction.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// Read a document.
-    Get { place: Place, preconditions: Preconditions },
+    Get { place: Place, preconditions: Preconditions, acceptable: Option<Box<Acceptable>> },
     /// Write a document, whether there is one or not.
-    Put { place: Place, content: Content, preconditions: Preconditions },
+    Put { place: Place, content: Content, preconditions: Preconditions, returns: Returns },
+    /// Change a document in part.
+    Patch { place: Place, patch: Patch, preconditions: Preconditions, returns: Returns },
     /// Remove a document that is there.
     Delete { place: Place, preconditions: Preconditions },
-    /// Write a document under a key made from the view's time and `randomness`.
+    /// Write a document under a new key.
     Create {
         collection: CollectionName,
         content: Content,
-        randomness: KeyRandomness,
+        name: NewKey,
         preconditions: Preconditions,
+        returns: Returns,
     },
+    /// Perform several, all or none.
+    Transact(Transact),
+    /// Perform it unless it was performed before.
+    Once(Box<Once>),
+}
+
+/// What the key of a new document is made from.
+#[derive(Clone, Debug)]
+pub(crate) struct NewKey {
+    /// What it should be, if that is free; otherwise the view's time and `randomness` make it.
+    pub wish: Option<Key>,
+    pub randomness: KeyRandomness,
+}
+
+/// A list of operations that take effect together or not at all.
+#[derive(Clone, Debug)]
+pub(crate) struct Transact {
+    /// Get, Put, Patch, Delete and Create only.
+    pub steps: Vec<Operation>,
+    pub isolation: Isolation,
+    /// Whether a conflict is the end, with a report, instead of the reason for another try.
+    pub reports_conflicts: bool,
+}
+
+/// An operation that is performed at most once under its name.
+#[derive(Clone, Debug)]
+pub(crate) struct Once {
+    pub operation: Operation,
+    /// Whoever asks, and the name that they gave it.
+    pub key: Key,
+    /// Tells one request from another.
+    pub fingerprint: u128,
 }
 
 /// What an operation came to, when it may be told.
@@ -58,17 +107,88 @@ pub(crate) enum Outcome {
     Found(Arc<Document>),
     /// The asker has this version already.
     NotModified { version: CommitNumber },
-    /// A document was written.
+    /// There is no document. Only in a list; elsewhere that is a problem.
+    Absent,
+    /// A document was written, or is as it was to be.
     Written(Written),
     /// A document was removed.
     Deleted,
+    /// What each operation of a list came to, and where.
+    Listed(Vec<(Place, Outcome)>),
 }
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// Whether there was none before.
+    /// Whether there was none before, as far as that is known.
     pub is_new: bool,
+    pub version: Version,
     /// Where it is, when the key was made here.
     pub made_at: Option<Place>,
+    /// The document, if it was asked for.
+    pub shown: Option<Arc<Document>>,
+    /// The wish that was granted, if there was one.
+    pub granted: Option<Granted>,
+}
+
+/// The version of a document after a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// The number of the operation's own commit.
+    Own,
+    /// The document was so already.
+    Known(CommitNumber),
+    /// Merge operations do not look.
+    Unknown,
+}
+
+impl Version {
+    /// The number, where it is known; `commit` is the operation's own.
+    pub(crate) fn known(self, commit: Option<CommitNumber>) -> Option<CommitNumber> {
+        match self {
+            Self::Own => commit,
+            Self::Known(version) => Some(version),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// A wish about the reply that was granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Granted {
+    Minimal,
+    Representation,
+}
+
+impl Operation {
+    /// The place it is about, if it is about one that is known before.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::Get { place, .. }
+            | Self::Put { place, .. }
+            | Self::Patch { place, .. }
+            | Self::Delete { place, .. } => Some(place),
+            Self::Create { .. } | Self::Transact(_) | Self::Once(_) => None,
+        }
+    }
+
+    /// The collection it is about, if it is about one.
+    pub(crate) fn collection(&self) -> Option<&CollectionName> {
+        match self {
+            Self::Create { collection, .. } => Some(collection),
+            other => other.place().map(|place| &place.collection),
+        }
+    }
+
+    /// Its conditions, if it is one on a document or collection.
+    pub(crate) fn preconditions(&self) -> Option<&Preconditions> {
+        match self {
+            Self::Get { preconditions, .. }
+            | Self::Put { preconditions, .. }
+            | Self::Patch { preconditions, .. }
+            | Self::Delete { preconditions, .. }
+            | Self::Create { preconditions, .. } => Some(preconditions),
+            Self::Transact(_) | Self::Once(_) => None,
+        }
+    }
 }

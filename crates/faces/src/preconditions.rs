@@ -61,6 +61,16 @@ impl Preconditions {
         if unchanged { Verdict::NotModified } else { Verdict::Proceed }
     }
 
+    /// Whether there is one that a write has to look at.
+    pub(crate) fn are_for_writes(&self) -> bool {
+        self.matches.is_some() || self.none_matches.is_some() || self.unmodified_since_s.is_some()
+    }
+
+    /// Whether what must be so is so, and no more: for a read, which tells the rest.
+    pub(crate) fn guard(&self, current: Option<&Document>) -> Verdict {
+        if self.guard_holds(current) { Verdict::Proceed } else { Verdict::Failed }
+    }
+
     /// For an operation that writes.
     pub(crate) fn for_write(&self, current: Option<&Document>) -> Verdict {
         let absent_holds = !self.none_matches.as_ref().is_some_and(|v| v.contain(current));

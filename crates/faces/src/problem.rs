@@ -4,7 +4,8 @@
 use crate::limits;
 use crate::surface::Template;
 use repository::{
-    BeginError, CommitError, CommitNumber, Duplicate, Poisoned, ReadError, StageError,
+    BeginError, CommitError, CommitNumber, Conflict, Contested, Duplicate, Poisoned, ReadError,
+    StageError,
 };
 use std::borrow::Cow;
 
@@ -20,16 +21,26 @@ pub(crate) enum Kind {
     InvalidToken,
     CrossSite,
     InsufficientScope,
+    InvalidPatch,
+    InvalidTransaction,
     NotFound,
     MethodNotAllowed,
+    NotAcceptable,
     BodyTimeout,
+    Conflict,
     Duplicate,
+    PatchMismatch,
+    StepFailed,
+    LengthRequired,
     PreconditionFailed,
+    PreconditionRequired,
     BodyTooLarge,
     UriTooLong,
     UnsupportedMediaType,
     ForeignHost,
     Unindexable,
+    Unprocessable,
+    KeyReused,
     TooManyAttempts,
     Internal,
     HandlerFailed,
@@ -52,7 +63,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 38] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -62,16 +73,26 @@ impl Kind {
         Self::InvalidToken,
         Self::CrossSite,
         Self::InsufficientScope,
+        Self::InvalidPatch,
+        Self::InvalidTransaction,
         Self::NotFound,
         Self::MethodNotAllowed,
+        Self::NotAcceptable,
         Self::BodyTimeout,
+        Self::Conflict,
         Self::Duplicate,
+        Self::PatchMismatch,
+        Self::StepFailed,
+        Self::LengthRequired,
         Self::PreconditionFailed,
+        Self::PreconditionRequired,
         Self::BodyTooLarge,
         Self::UriTooLong,
         Self::UnsupportedMediaType,
         Self::ForeignHost,
         Self::Unindexable,
+        Self::Unprocessable,
+        Self::KeyReused,
         Self::TooManyAttempts,
         Self::Internal,
         Self::HandlerFailed,
@@ -94,11 +115,23 @@ impl Kind {
             Self::Unauthorized => ("unauthorized", 401, "A token is needed"),
             Self::InvalidToken => ("invalid-token", 401, "The token is not valid"),
             Self::InsufficientScope => ("insufficient-scope", 403, "The token does not allow this"),
+            Self::InvalidPatch => ("invalid-patch", 400, "The body is no patch"),
+            Self::InvalidTransaction => {
+                ("invalid-transaction", 400, "The body is no list of operations")
+            }
             Self::CrossSite => ("cross-site", 403, "The request comes from another site"),
             Self::NotFound => ("not-found", 404, "There is nothing here"),
             Self::MethodNotAllowed => ("method-not-allowed", 405, "The method is not for this"),
+            Self::NotAcceptable => ("not-acceptable", 406, "The document has another media type"),
             Self::BodyTimeout => ("body-timeout", 408, "The request body came too slowly"),
             Self::Duplicate => ("duplicate", 409, "Another document has the same unique values"),
+            Self::Conflict => ("conflict", 409, "The transaction lost to another"),
+            Self::PatchMismatch => {
+                ("patch-mismatch", 409, "The document is not as the patch expects")
+            }
+            Self::StepFailed => ("step-failed", 409, "An operation of the list cannot be done"),
+            Self::LengthRequired => ("length-required", 411, "The request has no content"),
+            Self::PreconditionRequired => ("precondition-required", 428, "A condition is required"),
             Self::PreconditionFailed => ("precondition-failed", 412, "A precondition is false"),
             Self::BodyTooLarge => ("body-too-large", 413, "The body is too large"),
             Self::UriTooLong => ("uri-too-long", 414, "The URI is too long"),
@@ -107,6 +140,10 @@ impl Kind {
             }
             Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
             Self::Unindexable => ("unindexable", 422, "The document does not fit an index"),
+            Self::Unprocessable => ("unprocessable", 422, "The request cannot be carried out"),
+            Self::KeyReused => {
+                ("idempotency-key-reused", 422, "The Idempotency-Key belongs to another request")
+            }
             Self::TooManyAttempts => ("too-many-attempts", 429, "Too many tokens were refused"),
             Self::Internal => ("internal", 500, "The server failed"),
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
@@ -282,6 +319,25 @@ impl From<CommitError> for Problem {
     }
 }
 
+impl From<&Conflict> for Problem {
+    fn from(conflict: &Conflict) -> Self {
+        let documents: Vec<_> = conflict.documents.iter().map(contested).collect();
+        let detail = "another commit has changed what was read; nothing was changed: send it again";
+        Self::new(Kind::Conflict, detail)
+            .with("competitor", conflict.competitor.0)
+            .with("documents", documents)
+    }
+}
+
+fn contested(contested: &Contested) -> serde_json::Value {
+    serde_json::json!({
+        "collection": contested.collection.as_str(),
+        "key": contested.key.as_str(),
+        "competitor": contested.competitor.0,
+        "paths": contested.paths,
+    })
+}
+
 impl From<Duplicate> for Problem {
     fn from(duplicate: Duplicate) -> Self {
         let Duplicate { collection, index, key, holder } = &duplicate;
@@ -314,15 +370,17 @@ impl From<StageError> for Problem {
                 Self::new(Kind::UnsupportedMediaType, error.to_string())
             }
             StageError::Index(_) => Self::new(Kind::Unindexable, error.to_string()),
-            // One request stages one document: the bounds on many are out of its reach.
-            StageError::TooManyWrites
-            | StageError::TooManyRows
+            StageError::Merge { .. } => Self::new(Kind::PatchMismatch, error.to_string()),
+            StageError::TooManyRows
             | StageError::TransactionTooLarge
             | StageError::TooManyMerges
-            | StageError::MergePathTooLong { .. }
-            | StageError::Merge { .. }
-            | StageError::Reserved { .. }
-            | StageError::Read(_) => Self::internal(&error),
+            | StageError::MergePathTooLong { .. } => {
+                Self::new(Kind::Unprocessable, error.to_string())
+            }
+            // A list has fewer operations than a transaction may have writes.
+            StageError::TooManyWrites | StageError::Reserved { .. } | StageError::Read(_) => {
+                Self::internal(&error)
+            }
         }
     }
 }
@@ -330,6 +388,7 @@ impl From<StageError> for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use repository::{CollectionName, Key};
 
     #[test]
     fn every_problem_has_a_name_of_its_own_and_an_error_status() {
@@ -349,6 +408,23 @@ mod tests {
         let (names, _) = after.split_once('}').unwrap();
         let names: Vec<_> = names.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
         assert_eq!(names, Kind::ALL.map(|kind| format!("{kind:?}")));
+    }
+
+    #[test]
+    fn a_conflict_is_reported_with_all_that_is_known() {
+        let documents = vec![Contested {
+            collection: CollectionName::new("notes").unwrap(),
+            key: Key::new("a").unwrap(),
+            competitor: CommitNumber(7),
+            paths: vec!["/n".to_owned()],
+        }];
+        let problem = Problem::from(&Conflict { documents, competitor: CommitNumber(7) });
+        let json: serde_json::Value = serde_json::from_str(&problem.to_json()).unwrap();
+        assert_eq!((&json["status"], &json["competitor"]), (&409.into(), &7.into()));
+        let document = &json["documents"][0];
+        assert_eq!(document["collection"], "notes");
+        assert_eq!((&document["key"], &document["competitor"]), (&"a".into(), &7.into()));
+        assert_eq!(document["paths"], serde_json::json!(["/n"]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::access::Guard;
 use crate::gate::Gate;
 use crate::http::body::Room;
 use crate::http::connection;
+use crate::http::cors::Origins;
 use crate::http::forwarded::Proxies;
 use crate::limits;
 use crate::listener::Arrival;
@@ -48,6 +49,8 @@ pub(crate) struct Reactor {
     pub development: bool,
     /// Who is believed about the clients behind it.
     pub proxies: Arc<Proxies>,
+    /// Whose pages may use the documents.
+    pub origins: Arc<Origins>,
 }
 
 /// The time by which a drain must be over, once there is one.

@@ -4,6 +4,7 @@ use crate::access::{Access, Guard, TokenFile, TokenFileError, reach};
 use crate::doors::Doors;
 use crate::gate::Gate;
 use crate::http::body::Room;
+use crate::http::cors::Origins;
 use crate::http::forwarded::{Proxies, ProxyFields};
 use crate::limits;
 use crate::listener::{Arrival, Desk};
@@ -56,6 +57,9 @@ pub struct ServerOptions {
     pub reply_memory_bytes: usize,
     /// How long a client may take.
     pub timeouts: Timeouts,
+    /// Origins whose pages may read and write documents from a browser, such as
+    /// `https://app.example`, or `*`; at most [`limits::CORS_ORIGINS_MAX`].
+    pub cors_origins: Vec<String>,
 }
 
 /// How long a client may take.
@@ -100,6 +104,7 @@ impl ServerOptions {
             proxy_fields: ProxyFields::default(),
             reply_memory_bytes: limits::REPLY_MEMORY_BYTES_MAX,
             timeouts: Timeouts::default(),
+            cors_origins: Vec::new(),
         }
     }
 }
@@ -168,6 +173,12 @@ pub enum ListenError {
         /// What was asked for.
         got: usize,
     },
+    /// Not an origin, or too many of them.
+    #[error("CORS: {why}")]
+    Origins {
+        /// What was expected and what came.
+        why: String,
+    },
     /// Another call failed.
     #[error("cannot {action}: {source}")]
     Io {
@@ -205,6 +216,8 @@ impl Server {
         if let Some(tls) = &options.tls {
             reach::check(tls.listen, &access, true)?;
         }
+        let origins = Origins::new(&options.cors_origins);
+        let origins = Arc::new(origins.map_err(|why| ListenError::Origins { why })?);
         let (drain, draining) = watch::channel(None);
         let meters: Vec<_> = (0..options.reactors).map(|_| Arc::new(Meter::new())).collect();
         let observed = (Arc::clone(&repository), pool.clone());
@@ -235,7 +248,7 @@ impl Server {
                 proxies: Arc::clone(&proxies),
                 tls: doors.tls.clone(),
                 is_local: doors.are_local,
-                ..Seed::new(&options, &server, number, arrivals)
+                ..Seed::new(&options, (&server, number), Arc::clone(&origins), arrivals)
             });
         }
         wake_on_advance(&repository, &seeds);
@@ -297,6 +310,7 @@ type Accept = (Doors, Vec<Desk>);
 struct Seed {
     repository: Arc<Repository>,
     pool: Option<Arc<gem::Pool>>,
+    origins: Arc<Origins>,
     mailbox: Arc<Mailbox>,
     arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     observer: Arc<Observer>,
@@ -315,8 +329,8 @@ impl Seed {
     /// For the reactor with this number.
     fn new(
         options: &ServerOptions,
-        server: &Server,
-        number: usize,
+        (server, number): (&Server, usize),
+        origins: Arc<Origins>,
         arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     ) -> Self {
         let observer = Arc::clone(&server.observer);
@@ -327,6 +341,7 @@ impl Seed {
             pool: observer.pool.clone(),
             meter: Arc::clone(&observer.meters[number]),
             log: server.log.end(),
+            origins,
             observer,
             mailbox: Arc::new(Mailbox::new(Box::new(read_durable))),
             arrivals,
@@ -394,6 +409,7 @@ impl Seed {
             timeouts: self.timeouts,
             development: self.development,
             proxies: self.proxies,
+            origins: self.origins,
             tls: self.tls,
             handshakes: Semaphore::new(limits::HANDSHAKES_MAX),
         };

@@ -9,6 +9,7 @@ use hyper::Method;
 pub(crate) enum Template {
     Document,
     Collection,
+    Transactions,
     Health,
     Readiness,
     Metrics,
@@ -19,9 +20,10 @@ pub(crate) enum Template {
 
 impl Template {
     /// Every one.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Document,
         Self::Collection,
+        Self::Transactions,
         Self::Health,
         Self::Readiness,
         Self::Metrics,
@@ -35,6 +37,7 @@ impl Template {
         match self {
             Self::Document => "/db/{collection}/{key}",
             Self::Collection => "/db/{collection}",
+            Self::Transactions => "/tx",
             Self::Health => "/healthz",
             Self::Readiness => "/readyz",
             Self::Metrics => "/metrics",
@@ -49,8 +52,8 @@ impl Template {
         TABLE.iter().filter(move |row| row.template == self)
     }
 
-    /// The methods, as the Allow field lists them (RFC 9110 §10.2.1). What takes GET takes HEAD,
-    /// and everything takes OPTIONS.
+    /// The methods, as the Allow field lists them (RFC 9110 §10.2.1). Whatever takes GET takes
+    /// HEAD, and everything takes OPTIONS.
     pub(crate) fn allow(self) -> String {
         let mut allow = String::new();
         for row in self.rows() {
@@ -236,6 +239,27 @@ pub(crate) static TABLE: &[Row] = &[
     },
     Row {
         template: Template::Document,
+        method: Method::PATCH,
+        id: "patchDocument",
+        summary: "Change a JSON document in part",
+        parameters: WRITE,
+        accepts: &[MERGE_PATCH, JSON_PATCH, MERGE_OPERATIONS],
+        responses: &[
+            SHOWN,
+            CREATED,
+            WRITTEN,
+            NOT_FOUND,
+            CONFLICT,
+            NO_LENGTH,
+            FAILED,
+            TOO_LARGE,
+            UNTYPED,
+            UNFIT,
+            UNCONDITIONAL,
+        ],
+    },
+    Row {
+        template: Template::Document,
         method: Method::DELETE,
         id: "deleteDocument",
         summary: "Remove a document",
@@ -269,6 +293,29 @@ pub(crate) static TABLE: &[Row] = &[
             TOO_LARGE,
             UNTYPED,
             UNFIT,
+        ],
+    },
+    Row {
+        template: Template::Transactions,
+        method: Method::POST,
+        id: "transact",
+        summary: "Perform a list of operations, all or none",
+        parameters: &[
+            query("isolation", "serializable, as it is without, or snapshot"),
+            query("conflict", "retry, as it is without, or report"),
+            PREFER,
+            ONCE,
+        ],
+        accepts: &["application/json"],
+        responses: &[
+            reply(200, "what each came to", Content::Json, &["Sarsen-Durability"]),
+            CONFLICT,
+            NO_LENGTH,
+            FAILED,
+            TOO_LARGE,
+            UNTYPED,
+            UNFIT,
+            UNCONDITIONAL,
         ],
     },
     Row {

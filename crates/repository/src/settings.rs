@@ -34,8 +34,8 @@ pub enum OnConflict {
     Merge,
 }
 
-/// Whether a client must say which version of a document it replaces or removes. It binds the faces,
-/// which ask [`crate::Transaction::overwrite`]; a handler has read what it writes.
+/// Whether a client must say which version of a document it replaces or removes. It binds the
+/// faces, which ask [`crate::Transaction::overwrite`]; a handler has read what it writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overwrite {
     /// It may, and need not.

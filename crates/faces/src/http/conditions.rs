@@ -81,6 +81,15 @@ fn read_tags(line: &[u8], comparison: Comparison, listed: &mut Vec<CommitNumber>
     }
 }
 
+/// The version that one strong entity tag names: `Some(None)`: none that is possible here. `None`:
+/// it is not one entity tag.
+pub(crate) fn tag(text: &str) -> Option<Option<CommitNumber>> {
+    let mut listed = Vec::new();
+    let is_one = text.starts_with('"') && text.len() > 1 && text.matches('"').count() == 2;
+    read_tags(text.as_bytes(), Comparison::Strong, &mut listed).filter(|()| is_one)?;
+    Some(listed.pop())
+}
+
 /// The version an entity tag names, if it is one that this server can have sent: tags are compared
 /// byte by byte, so `"07"` is not `"7"`.
 fn version(opaque: &[u8]) -> Option<CommitNumber> {

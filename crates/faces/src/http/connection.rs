@@ -115,11 +115,12 @@ async fn refuse_plain(mut socket: Socket, connection: &Connection) -> Result<(),
 
 impl Connection {
     /// What a request of `asker` may be for.
-    pub(crate) fn site(&self, asker: &Asker) -> Site {
+    pub(crate) fn site(&self, asker: &Asker) -> Site<'_> {
         Site {
             has_app: self.reactor.pool.is_some(),
             // A proxy that is trusted has the names that it answers to in its own configuration.
             is_local: self.is_local && !asker.is_forwarded,
+            origins: &self.reactor.origins,
         }
     }
 }

@@ -2,6 +2,8 @@
 //! content.
 
 use crate::problem::{Kind, Problem};
+use crate::surface::{JSON_PATCH, MERGE_OPERATIONS, MERGE_PATCH, Template};
+use hyper::Method;
 use hyper::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, HeaderMap};
 use repository::MediaType;
 use repository::limits::MEDIA_TYPE_BYTES_MAX;
@@ -12,8 +14,7 @@ const EXPECTED: &str = "send Content-Type: application/json for a JSON document,
 /// The media type to store, or why the content cannot be stored.
 pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
     // Stored as it is, the content would be served without its coding (RFC 9110 §8.4).
-    let is_coded = headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity");
-    if is_coded {
+    if is_coded(headers) {
         return Err(unsupported("Content-Encoding is not supported: send the content uncoded"));
     }
     // A part must not be taken for the whole (RFC 9110 §14.4).
@@ -21,13 +22,68 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
         let detail = "Content-Range cannot be honoured: send the whole document";
         return Err(Problem::new(Kind::BadRequest, detail));
     }
+    let text = content_type(headers)?;
+    parse(text.ok_or_else(|| unsupported(format!("it is not type/subtype: {EXPECTED}")))?)
+}
+
+/// The Content-Type; `None`: it is not well formed.
+fn content_type(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut lines = headers.get_all(CONTENT_TYPE).iter();
     let line = lines.next().ok_or_else(|| unsupported(format!("there is none: {EXPECTED}")))?;
     if lines.next().is_some() {
         return Err(Problem::new(Kind::BadRequest, "Content-Type is given more than once"));
     }
-    let text = line.to_str().ok().map(str::trim).filter(|text| is_media_type(text));
-    parse(text.ok_or_else(|| unsupported(format!("it is not type/subtype: {EXPECTED}")))?)
+    Ok(line.to_str().ok().map(str::trim).filter(|text| is_media_type(text)))
+}
+
+/// A format of patches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// RFC 7396.
+    MergePatch,
+    /// RFC 6902.
+    JsonPatch,
+    MergeOperations,
+}
+
+/// The format of the patch in a request's content.
+pub(crate) fn patch_format(headers: &HeaderMap) -> Result<Format, Problem> {
+    let formats = [
+        (MERGE_PATCH, Format::MergePatch),
+        (JSON_PATCH, Format::JsonPatch),
+        (MERGE_OPERATIONS, Format::MergeOperations),
+    ];
+    // That none is given is said by the same problem as that another one is.
+    let is = |name: &str| essence(headers).is_some_and(|text| text.eq_ignore_ascii_case(name));
+    let format = formats.iter().find(|(name, _)| is(name)).map(|(_, format)| *format);
+    format.filter(|_| !is_coded(headers)).ok_or_else(|| {
+        let accepts = Template::Document.accepts(&Method::PATCH);
+        let mut problem = unsupported(format!("a patch is one of {accepts}, without a coding"));
+        problem.more().accept_patch = Some(accepts);
+        problem
+    })
+}
+
+/// Checks that the content is JSON, for a resource that takes nothing else.
+pub(crate) fn check_json(headers: &HeaderMap, template: Template) -> Result<(), Problem> {
+    let is_json =
+        essence(headers).is_some_and(|text| text.eq_ignore_ascii_case("application/json"));
+    if is_json && !is_coded(headers) {
+        return Ok(());
+    }
+    let accepts = template.accepts(&Method::POST);
+    let mut problem = unsupported(format!("{} takes {accepts}, without a coding", template.path()));
+    problem.more().accept = Some(accepts);
+    Err(problem)
+}
+
+/// The media type without its parameters.
+fn essence(headers: &HeaderMap) -> Option<&str> {
+    content_type(headers).ok().flatten().map(|text| split(text).0)
+}
+
+fn is_coded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity")
 }
 
 fn parse(text: &str) -> Result<MediaType, Problem> {

@@ -2,6 +2,7 @@
 //! from elsewhere. Only the documents are guarded here; the application's pages are for everybody,
 //! and its sessions are kept from other sites by their cookies (SameSite).
 
+use crate::http::cors::Origins;
 use crate::problem::{Kind, Problem};
 use hyper::Method;
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
@@ -10,9 +11,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Checks a request for documents. `is_local`: the server listens on a loopback address only, so
+/// Checks a request for documents. Pages of `origins` may do what those of this one may.
+/// `is_local`: the server listens on a loopback address only, so
 /// whoever names it otherwise was led here by a name that somebody else controls (DNS rebinding).
-pub(crate) fn check(parts: &Parts, is_local: bool) -> Result<(), Problem> {
+pub(crate) fn check(parts: &Parts, is_local: bool, origins: &Origins) -> Result<(), Problem> {
     let host = text(parts.headers.get(HOST));
     if is_local && host.is_some_and(|host| !names_this_machine(host)) {
         let detail = "expected localhost, 127.0.0.1 or [::1] as the Host: the server is for this \
@@ -20,9 +22,10 @@ pub(crate) fn check(parts: &Parts, is_local: bool) -> Result<(), Problem> {
         return Err(Problem::new(Kind::ForeignHost, detail));
     }
     let is_safe = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
-    if !is_safe && is_cross_site(&parts.headers, host) {
+    if !is_safe && is_cross_site(&parts.headers, host) && !origins.allow(&parts.headers) {
         let detail = "a page of another site may not change documents; send the request from this \
-                      one, or without a browser";
+                      one, without a browser, or have the operator name the other one with \
+                      --cors-origin";
         return Err(Problem::new(Kind::CrossSite, detail));
     }
     Ok(())
@@ -60,7 +63,7 @@ mod tests {
         let request = Request::builder().method(method).uri("/db/notes/a");
         let request = fields.iter().fold(request, |request, (n, v)| request.header(*n, *v));
         let parts = request.body(()).unwrap().into_parts().0;
-        check(&parts, is_local).err().map(|problem| problem.kind)
+        check(&parts, is_local, &Origins::default()).err().map(|problem| problem.kind)
     }
 
     #[test]
@@ -74,6 +77,22 @@ mod tests {
             assert_eq!(kind("GET", &[("host", host)], false), None, "{host}");
         }
         assert_eq!(kind("GET", &[], true), None, "HTTP/1.0");
+    }
+
+    #[test]
+    fn pages_of_named_origins_may_write() {
+        let origins = Origins::new(&["https://app.example".to_owned()]).unwrap();
+        let kind = |origin: &str| {
+            let request = Request::builder().method("PUT").uri("/db/notes/a");
+            let request = request.header("host", "localhost").header("origin", origin);
+            let request = request.header("sec-fetch-site", "cross-site");
+            let parts = request.body(()).unwrap().into_parts().0;
+            check(&parts, true, &origins).err().map(|problem| problem.kind)
+        };
+        assert_eq!(kind("https://app.example"), None);
+        for other in ["http://app.example", "https://app.example:444", "https://evil.example"] {
+            assert_eq!(kind(other), Some(Kind::CrossSite), "{other}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //!   on the way (RFC 3986 §6.2.2.3), so a document there would answer some and not others.
 //! - Collections whose name starts with `_` are Sarsen's own. They are 404 and not 403: what is in
 //!   them, and whether they exist, is nobody's business.
+//! - `/tx` takes lists of operations.
 //! - Every other path belongs to the application and is passed on as it came.
 
 use crate::http::page::Page;
@@ -16,6 +17,20 @@ use crate::problem::{Kind, Problem};
 use repository::{CollectionName, Key};
 use std::borrow::Cow;
 
+/// The path of a document, as a reply names it: whatever is not unreserved (RFC 3986 §2.3) is
+/// percent-encoded.
+pub(crate) fn of(place: &Place) -> String {
+    let mut path = format!("/db/{}/", place.collection);
+    for &byte in place.key.as_str().as_bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' => path.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => path.push(char::from(byte)),
+            byte => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
+}
+
 /// What a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
@@ -23,6 +38,8 @@ pub(crate) enum Resource {
     Collection(CollectionName),
     /// One of the server's own pages.
     Page(Page),
+    /// Where lists of operations go.
+    Transactions,
     /// `*`, the server as a whole (RFC 9110 §9.3.7).
     Server,
     /// Something of the application's.
@@ -50,6 +67,7 @@ pub(crate) fn locate(path: &str) -> Result<Resource, Problem> {
 fn elsewhere(path: &str) -> Result<Resource, Problem> {
     match path {
         "*" => Ok(Resource::Server),
+        "/tx" => Ok(Resource::Transactions),
         "/db" => Err(Problem::not_found()),
         _ => Ok(Page::at(path).map_or(Resource::App, Resource::Page)),
     }
@@ -73,7 +91,7 @@ fn segment(encoded: &str) -> Result<Cow<'_, str>, Problem> {
 }
 
 /// Percent-decoding (RFC 3986 §2.1). A plus sign is a plus sign.
-fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
+pub(crate) fn decode(encoded: &str) -> Result<Cow<'_, str>, Problem> {
     if !encoded.contains('%') {
         return Ok(Cow::Borrowed(encoded));
     }
@@ -131,10 +149,20 @@ mod tests {
     }
 
     #[test]
+    fn a_place_has_a_path_that_leads_to_it() {
+        for key in ["a", "a/b", "ä ö", "%", "100%25", "~._-", "01ARYZ6S410000000000000000"] {
+            let collection = CollectionName::new("notes").unwrap();
+            let place = Place { collection, key: Key::new(key).unwrap() };
+            assert_eq!(locate(&of(&place)), Ok(Resource::Document(place)), "{key}");
+        }
+    }
+
+    #[test]
     fn other_resources() {
         let notes = CollectionName::new("notes").unwrap();
         assert_eq!(locate("/db/notes"), Ok(Resource::Collection(notes)));
         assert_eq!(locate("/healthz"), Ok(Resource::Page(Page::Health)));
+        assert_eq!(locate("/tx"), Ok(Resource::Transactions));
         assert_eq!(locate("*"), Ok(Resource::Server));
         for path in ["/", "/dbx", "/healthz/", "//db/notes", "/a/../db", "/DB/notes", ""] {
             assert_eq!(locate(path), Ok(Resource::App), "{path}");

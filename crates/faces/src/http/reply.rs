@@ -1,20 +1,22 @@
 //! Responses: status, header fields and body of every answer and problem.
 
+mod list;
+
 use crate::dispatch::Answer;
-use crate::http::app;
 use crate::http::exchange::Settled;
-use crate::operation::{Executed, Outcome, Place, Written};
+use crate::http::{app, path};
+use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::problem::Problem;
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName,
-    HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_TYPE, ETAG, HeaderMap,
+    HeaderName, HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Response, StatusCode, Uri};
 use repository::{CommitNumber, Document, Durability, MediaType, Timestamp};
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
@@ -24,10 +26,10 @@ use std::time::{Duration, UNIX_EPOCH};
 ///
 /// A reply to HEAD is the same: hyper sends its head alone.
 pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response<Full<Bytes>> {
-    let mut recycled = parts.headers;
+    let Parts { uri, headers: mut recycled, .. } = parts;
     recycled.clear();
     match settled {
-        Ok(Settled::Answer(Answer::Native(executed))) => native(executed, recycled),
+        Ok(Settled::Answer(Answer::Native(executed))) => native(executed, &uri, recycled),
         Ok(Settled::Answer(Answer::App(reply))) => {
             app::response(reply, recycled).unwrap_or_else(|p| problem(p, HeaderMap::new()))
         }
@@ -44,7 +46,7 @@ fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Ful
     response
 }
 
-fn native(executed: Executed, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Full<Bytes>> {
     let Executed { outcome, commit, durability } = executed;
     let status = status::of(&outcome);
     if let Some(commit) = commit {
@@ -60,8 +62,12 @@ fn native(executed: Executed, mut headers: HeaderMap) -> Response<Full<Bytes>> {
             headers.insert(CACHE_CONTROL, REVALIDATE);
             Bytes::new()
         }
-        Outcome::Written(done) => written(&done, commit, &mut headers),
-        Outcome::Deleted => Bytes::new(),
+        Outcome::Written(done) => written(&done, (commit, uri), &mut headers),
+        Outcome::Absent | Outcome::Deleted => Bytes::new(),
+        Outcome::Listed(outcomes) => {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            list::write(&outcomes, commit).into()
+        }
     };
     response(status, headers, body)
 }
@@ -69,14 +75,36 @@ fn native(executed: Executed, mut headers: HeaderMap) -> Response<Full<Bytes>> {
 /// A reply to PUT has the new version's tag even where JSON was stored in canonical form and not
 /// byte for byte as it came, which RFC 9110 §9.3.4 would not have: without it no client could make
 /// its next change conditional on this one without another request.
-fn written(written: &Written, commit: Option<CommitNumber>, headers: &mut HeaderMap) -> Bytes {
-    if let Some(version) = commit {
+fn written(
+    written: &Written,
+    (commit, uri): (Option<CommitNumber>, &Uri),
+    headers: &mut HeaderMap,
+) -> Bytes {
+    if let Some(version) = written.version.known(commit) {
         headers.insert(ETAG, etag(version));
     }
-    if let Some(place) = &written.made_at {
-        headers.insert(LOCATION, location(place));
+    let made_at = written.made_at.as_ref().map(|place| location(&path::of(place)));
+    if let Some(location) = &made_at {
+        headers.insert(LOCATION, location.clone());
     }
-    Bytes::new()
+    if let Some(granted) = written.granted {
+        headers.insert(PREFERENCE_APPLIED, applied(granted));
+    }
+    let Some(document) = &written.shown else { return Bytes::new() };
+    headers.insert(CONTENT_TYPE, content_type(&document.media_type));
+    // RFC 9110 §8.7: without it the content would be taken for a report on the request.
+    headers.insert(CONTENT_LOCATION, made_at.unwrap_or_else(|| location(uri.path())));
+    document.body.clone()
+}
+
+/// RFC 7240 §3.
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+fn applied(granted: Granted) -> HeaderValue {
+    HeaderValue::from_static(match granted {
+        Granted::Minimal => "return=minimal",
+        Granted::Representation => "return=representation",
+    })
 }
 
 /// The commit that a reply shows: its own, or that of the view that it was read on.
@@ -137,10 +165,8 @@ fn http_date(time: Timestamp) -> HeaderValue {
     HeaderValue::try_from(text).expect("a date is printable ASCII")
 }
 
-/// A generated key needs no escaping, and neither does a collection's name.
-fn location(place: &Place) -> HeaderValue {
-    let path = format!("/db/{}/{}", place.collection, place.key);
-    HeaderValue::try_from(path).expect("both names are printable ASCII")
+fn location(path: &str) -> HeaderValue {
+    HeaderValue::try_from(path).expect("a path is printable ASCII")
 }
 
 fn options(template: Option<Template>, mut headers: HeaderMap) -> Response<Full<Bytes>> {

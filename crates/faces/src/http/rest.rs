@@ -1,19 +1,22 @@
-//! REST: parses a request into an `Operation`. After this nothing knows HTTP.
+//! REST: parses the head of a request. What is complete without content is an `Operation`; the rest
+//! becomes one in `content_of`. After this nothing knows HTTP.
 
+use crate::access::Principal;
+use crate::http::content;
+use crate::http::content_of::{Target, Write};
+use crate::http::cors::Origins;
+use crate::http::list::Manner;
 use crate::http::page::Page;
 use crate::http::path::{self, Resource};
-use crate::http::{conditions, content, origin};
+use crate::http::{accept, conditions, once, origin, wishes};
 use crate::limits;
-use crate::operation::{Content, Operation, Place};
-use crate::preconditions::Preconditions;
+use crate::operation::{Operation, Place};
 use crate::problem::{Kind, Problem};
-use crate::reactor::Reactor;
 use crate::surface::{SERVER_METHODS, Template};
-use bytes::Bytes;
-use hyper::header::{HOST, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, Version};
-use repository::{CollectionName, KeyRandomness, MediaType, json};
+use repository::CollectionName;
 
 /// Where a request goes, by its head alone.
 #[derive(Debug)]
@@ -30,45 +33,41 @@ pub(crate) enum Route {
     App,
 }
 
-/// An operation that lacks its body.
-#[derive(Debug)]
-pub(crate) struct Write {
-    target: Target,
-    media_type: MediaType,
-    preconditions: Preconditions,
-}
-
-#[derive(Debug)]
-enum Target {
-    Document(Place),
-    Collection(CollectionName),
-}
-
 /// What there is to go to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Site {
+pub(crate) struct Site<'a> {
     /// Whether there is an application.
     pub has_app: bool,
     /// Whether only this machine can reach the server.
     pub is_local: bool,
+    /// Whose pages may write.
+    pub origins: &'a Origins,
 }
 
 /// Finds where a request goes.
-pub(crate) fn route(parts: &Parts, site: Site) -> Result<Route, Problem> {
+pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
     check(parts)?;
-    match path::locate(parts.uri.path())? {
-        Resource::Document(place) => {
-            origin::check(parts, site.is_local)?;
-            document(&parts.method, place, &parts.headers)
-        }
-        Resource::Collection(name) => {
-            origin::check(parts, site.is_local)?;
-            collection(&parts.method, name, &parts.headers)
-        }
-        Resource::Page(page) => self::page(parts, page, site),
+    let resource = path::locate(parts.uri.path())?;
+    if is_guarded(&resource) {
+        origin::check(parts, site.is_local, site.origins)?;
+    }
+    match resource {
+        Resource::Document(place) => document(parts, place),
+        Resource::Collection(name) => collection(parts, name),
+        Resource::Transactions => transactions(parts),
+        Resource::Page(page) => self::page(&parts.method, page),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
         Resource::Server | Resource::App => Err(Problem::not_found()),
+    }
+}
+
+/// Whether not every page of the web may ask for it.
+fn is_guarded(resource: &Resource) -> bool {
+    match resource {
+        Resource::Document(_) | Resource::Collection(_) | Resource::Transactions => true,
+        Resource::Page(page) => *page == Page::Metrics,
+        Resource::Server | Resource::App => false,
     }
 }
 
@@ -115,89 +114,88 @@ fn is_known(method: &Method) -> bool {
     KNOWN.contains(method)
 }
 
-fn document(method: &Method, place: Place, headers: &HeaderMap) -> Result<Route, Problem> {
-    let operation = match *method {
+fn document(parts: &Parts, place: Place) -> Result<Route, Problem> {
+    let headers = &parts.headers;
+    match parts.method {
         Method::GET | Method::HEAD => {
-            Operation::Get { place, preconditions: conditions::preconditions(headers)? }
+            let acceptable = accept::acceptable(headers);
+            let preconditions = conditions::preconditions(headers)?;
+            Ok(Route::Operation(Operation::Get { place, preconditions, acceptable }))
         }
         Method::DELETE => {
-            Operation::Delete { place, preconditions: conditions::preconditions(headers)? }
+            let operation =
+                Operation::Delete { place, preconditions: conditions::preconditions(headers)? };
+            Ok(Route::Operation(match once::name(parts)? {
+                Some(name) => name.of(operation, b"")?,
+                None => operation,
+            }))
         }
-        Method::PUT => return write(Target::Document(place), headers),
-        Method::OPTIONS => return Ok(Route::Options(Some(Template::Document))),
-        _ => return Err(Problem::method_not_allowed(Template::Document)),
-    };
-    Ok(Route::Operation(operation))
+        Method::PUT => {
+            check_length(parts)?;
+            write(parts, Target::Document(place, content::media_type(headers)?))
+        }
+        Method::PATCH => {
+            check_length(parts)?;
+            write(parts, Target::Patch(place, content::patch_format(headers)?))
+        }
+        Method::OPTIONS => Ok(Route::Options(Some(Template::Document))),
+        _ => Err(Problem::method_not_allowed(Template::Document)),
+    }
 }
 
-fn collection(
-    method: &Method,
-    name: CollectionName,
-    headers: &HeaderMap,
-) -> Result<Route, Problem> {
-    match *method {
-        Method::POST => write(Target::Collection(name), headers),
+fn collection(parts: &Parts, name: CollectionName) -> Result<Route, Problem> {
+    match parts.method {
+        Method::POST => {
+            check_length(parts)?;
+            let media_type = content::media_type(&parts.headers)?;
+            write(parts, Target::Collection(name, media_type, wishes::slug(&parts.headers)))
+        }
         Method::OPTIONS => Ok(Route::Options(Some(Template::Collection))),
         _ => Err(Problem::method_not_allowed(Template::Collection)),
     }
 }
 
-fn page(parts: &Parts, page: Page, site: Site) -> Result<Route, Problem> {
-    if page == Page::Metrics {
-        origin::check(parts, site.is_local)?;
-    }
+fn transactions(parts: &Parts) -> Result<Route, Problem> {
     match parts.method {
+        Method::POST => {
+            check_length(parts)?;
+            content::check_json(&parts.headers, Template::Transactions)?;
+            let manner = Manner::parse(parts.uri.query())?;
+            let principal = parts.extensions.get::<Principal>().cloned();
+            write(parts, Target::Transactions(manner, principal.unwrap_or(Principal::Anyone)))
+        }
+        Method::OPTIONS => Ok(Route::Options(Some(Template::Transactions))),
+        _ => Err(Problem::method_not_allowed(Template::Transactions)),
+    }
+}
+
+fn page(method: &Method, page: Page) -> Result<Route, Problem> {
+    match *method {
         Method::GET | Method::HEAD => Ok(Route::Page(page)),
         Method::OPTIONS => Ok(Route::Options(Some(page.template()))),
         _ => Err(Problem::method_not_allowed(page.template())),
     }
 }
 
-fn write(target: Target, headers: &HeaderMap) -> Result<Route, Problem> {
-    let media_type = content::media_type(headers)?;
-    let preconditions = conditions::preconditions(headers)?;
-    Ok(Route::Write(Write { target, media_type, preconditions }))
-}
-
-impl Write {
-    /// The operation with its body.
-    pub(crate) async fn with_body(
-        self,
-        body: Bytes,
-        reactor: &Reactor,
-    ) -> Result<Operation, Problem> {
-        let Self { target, media_type, preconditions } = self;
-        let body = match media_type {
-            MediaType::Json => canonical(body, reactor).await?,
-            // A copy, because the piece of the read buffer that came would keep all of the buffer
-            // in memory for as long as the document is.
-            MediaType::Other(_) => Bytes::copy_from_slice(&body),
-        };
-        let content = Content { media_type, body };
-        Ok(match target {
-            Target::Document(place) => Operation::Put { place, content, preconditions },
-            Target::Collection(collection) => {
-                let randomness = draw_randomness()?;
-                Operation::Create { collection, content, randomness, preconditions }
-            }
-        })
+/// HTTP/1.1 takes a request that says nothing about its content for one without (RFC 9112 §6.3).
+/// Here that is a mistake, and storing nothing would be a bad answer to it (RFC 9110 §15.5.12).
+fn check_length(parts: &Parts) -> Result<(), Problem> {
+    let has = |name| parts.headers.contains_key(name);
+    if parts.version >= Version::HTTP_2 || has(CONTENT_LENGTH) || has(TRANSFER_ENCODING) {
+        return Ok(());
     }
+    let detail = "expected content, with Content-Length or chunked; for no bytes at all send \
+                  Content-Length: 0";
+    Err(Problem::new(Kind::LengthRequired, detail))
 }
 
-fn draw_randomness() -> Result<KeyRandomness, Problem> {
-    let mut bits = [0; 16];
-    getrandom::fill(&mut bits).map_err(|error| Problem::internal(&error))?;
-    Ok(KeyRandomness::new(u128::from_ne_bytes(bits)))
-}
-
-async fn canonical(body: Bytes, reactor: &Reactor) -> Result<Bytes, Problem> {
-    let canonical = if body.len() <= limits::INLINE_JSON_BYTES_MAX {
-        json::canonicalize(&body)
-    } else {
-        reactor.off_thread(move || json::canonicalize(&body)).await?
-    };
-    let text = canonical.map_err(|error| Problem::new(Kind::InvalidJson, error.to_string()))?;
-    Ok(text.into())
+fn write(parts: &Parts, target: Target) -> Result<Route, Problem> {
+    Ok(Route::Write(Write {
+        target,
+        preconditions: conditions::preconditions(&parts.headers)?,
+        returns: wishes::returns(&parts.headers),
+        once: once::name(parts)?,
+    }))
 }
 
 #[cfg(test)]
@@ -205,7 +203,7 @@ mod tests {
     use super::*;
     use crate::surface;
 
-    const BARE: Site = Site { has_app: false, is_local: false };
+    use crate::http::content_of::Target;
     use hyper::Request;
 
     fn routed(method: &str, uri: &str, fields: &[(&str, &str)]) -> Result<Route, Problem> {
@@ -213,7 +211,13 @@ mod tests {
         for (name, value) in fields {
             request = request.header(*name, *value);
         }
-        route(&request.body(()).unwrap().into_parts().0, BARE)
+        go(request)
+    }
+
+    fn go(request: hyper::http::request::Builder) -> Result<Route, Problem> {
+        let origins = Origins::default();
+        let site = Site { has_app: false, is_local: false, origins: &origins };
+        route(&request.body(()).unwrap().into_parts().0, site)
     }
 
     fn refused(method: &str, uri: &str, fields: &[(&str, &str)]) -> Problem {
@@ -222,7 +226,7 @@ mod tests {
 
     #[test]
     fn methods_of_each_resource() {
-        let json = [("content-type", "application/json")];
+        let json = [("content-type", "application/json"), ("content-length", "1")];
         assert!(matches!(
             routed("GET", "/db/notes/a", &[]),
             Ok(Route::Operation(Operation::Get { .. }))
@@ -237,11 +241,11 @@ mod tests {
         ));
         assert!(matches!(
             routed("PUT", "/db/notes/a", &json),
-            Ok(Route::Write(Write { target: Target::Document(_), .. }))
+            Ok(Route::Write(Write { target: Target::Document(..), .. }))
         ));
         assert!(matches!(
             routed("POST", "/db/notes", &json),
-            Ok(Route::Write(Write { target: Target::Collection(_), .. }))
+            Ok(Route::Write(Write { target: Target::Collection(..), .. }))
         ));
         assert!(matches!(routed("GET", "/healthz", &[]), Ok(Route::Page(Page::Health))));
         assert!(matches!(routed("OPTIONS", "*", &[]), Ok(Route::Options(None))));
@@ -252,6 +256,7 @@ mod tests {
         match template {
             Template::Document => "/db/notes/a",
             Template::Collection => "/db/notes",
+            Template::Transactions => "/tx",
             Template::Health => "/healthz",
             Template::Readiness => "/readyz",
             Template::Metrics => "/metrics",
@@ -303,10 +308,7 @@ mod tests {
     #[test]
     fn rfc9112_3_2_one_host() {
         assert_eq!(refused("GET", "/healthz", &[("host", "h")]).kind, Kind::BadRequest);
-        let bare = |version| {
-            let request = Request::builder().version(version).uri("/healthz").body(()).unwrap();
-            route(&request.into_parts().0, BARE)
-        };
+        let bare = |version| go(Request::builder().version(version).uri("/healthz"));
         assert!(bare(Version::HTTP_10).is_ok());
         assert!(bare(Version::HTTP_11).is_err());
     }

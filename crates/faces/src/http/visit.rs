@@ -5,7 +5,7 @@
 use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
-use crate::http::{bearer, exchange, path, reply};
+use crate::http::{bearer, exchange, path, reply, wishes};
 use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
 use crate::problem::Problem;
@@ -33,6 +33,7 @@ pub(crate) async fn respond(
     let visit = Visit { kind: Kind::of(parts.uri.path()), method: Method::of(&parts.method) };
     let described = reactor.log.is_on().then(|| Described::of(&parts, client));
     let id = request::id(&parts.headers).cloned();
+    let grant = reactor.origins.grant(&parts);
     let admitted = asker.and_then(|asker| Ok((asker, admit(&parts, visit, client, reactor)?)));
     let holder = match &admitted {
         Ok((_, Principal::Holder(token))) => Some(token.clone()),
@@ -47,6 +48,7 @@ pub(crate) async fn respond(
     if holder.is_some() {
         keep_private(response.headers_mut());
     }
+    grant.add(response.headers_mut());
     if let Some(id) = id {
         response.headers_mut().insert(request::X_REQUEST_ID, id);
     }
@@ -114,7 +116,8 @@ async fn settle(
     (visit, principal): (Visit, Principal),
     from: (&Asker, &Connection),
 ) -> Response<Full<Bytes>> {
-    if matches!(visit.kind, Kind::Collections | Kind::Transaction) {
+    let is_by_name = || parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
+    if matches!(visit.kind, Kind::Collections | Kind::Transaction) || is_by_name() {
         parts.extensions.insert(principal);
     }
     let settled = exchange::answer(&parts, body, from).await;

@@ -222,3 +222,41 @@ fn a_public_address_without_a_token_is_refused() {
     std::fs::write(folder.path().join("tokens"), "{}").unwrap();
     assert!(matches!(start(&options), Err(ListenError::Tokens(_))));
 }
+
+#[test]
+fn a_list_needs_what_each_of_its_operations_needs() {
+    let guarded = Guarded::start();
+    guarded.site.put("/db/others/a", "1");
+    let (_, token) = guarded.token(Scope::Write, &["notes"]);
+    let (_, reader) = guarded.token(Scope::Read, &["*"]);
+    let ask = |token: &str, list: &str| {
+        guarded.site.transact("", &format!("Authorization: Bearer {token}\r\n"), list)
+    };
+    let own = r#"{"op":"put","collection":"notes","key":"a","value":1}"#;
+    for other in [
+        r#"{"op":"get","collection":"others","key":"a"}"#,
+        r#"{"op":"create","collection":"others","value":1}"#,
+        r#"{"op":"delete","collection":"others","key":"a"}"#,
+    ] {
+        let refused = ask(&token, &format!("[{own},{other}]"));
+        assert_eq!((refused.status, refused.problem()), (403, "insufficient-scope"), "{other}");
+    }
+    assert_eq!(guarded.ask("GET", "/db/notes/a", &token).status, 404, "nothing was done");
+    assert_eq!(ask(&token, &format!("[{own}]")).status, 200);
+    assert_eq!(ask(&reader, &format!("[{own}]")).status, 403);
+    assert_eq!(ask(&reader, r#"[{"op":"get","collection":"others","key":"a"}]"#).status, 200);
+    assert_eq!(guarded.site.transact("", "", "[]").status, 401);
+}
+
+#[test]
+fn the_names_of_requests_are_each_holders_own() {
+    let guarded = Guarded::start();
+    let (_, one) = guarded.token(Scope::Write, &["*"]);
+    let (_, two) = guarded.token(Scope::Write, &["*"]);
+    let ask = |token: &str, json: &str| {
+        let fields = format!("Authorization: Bearer {token}\r\nIdempotency-Key: same\r\n");
+        guarded.site.ask(&put("/db/notes/a", &fields, json)).status
+    };
+    assert_eq!((ask(&one, "1"), ask(&two, "2")), (201, 204));
+    assert_eq!((ask(&one, "1"), ask(&two, "2"), ask(&two, "1")), (201, 204, 422));
+}

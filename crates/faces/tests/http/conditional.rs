@@ -148,3 +148,31 @@ fn of_many_racing_creations_exactly_one_wins() {
         assert_eq!(created, 1, "round {round}");
     }
 }
+
+#[test]
+fn s13_1_1_if_match_means_the_same_where_changes_are_merged() {
+    const CLIENTS: usize = 8;
+    const ROUNDS: usize = 20;
+    let site = Site::start();
+    site.configure("notes", r#"{"conflict":"merge"}"#);
+    let mut etag = site.put("/db/notes/a", "{}");
+    for round in 0..ROUNDS {
+        let barrier = Barrier::new(CLIENTS);
+        let winners: Vec<String> = thread::scope(|scope| {
+            let write = |client: usize| {
+                let body = format!(r#"{{"c{client}":{round}}}"#);
+                let request = put("/db/notes/a", &format!("If-Match: {etag}\r\n"), &body);
+                let mut connection = site.connect();
+                barrier.wait();
+                let reply = connection.ask(&request);
+                assert!(matches!(reply.status, 204 | 412), "{reply:?}");
+                (reply.status == 204).then(|| reply.field("etag").unwrap().to_owned())
+            };
+            let clients: Vec<_> =
+                (0..CLIENTS).map(|client| scope.spawn(move || write(client))).collect();
+            clients.into_iter().filter_map(|client| client.join().unwrap()).collect()
+        });
+        assert_eq!(winners.len(), 1, "round {round}");
+        etag = winners[0].clone();
+    }
+}

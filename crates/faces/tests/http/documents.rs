@@ -1,6 +1,6 @@
 //! Documents and collections: what each method does.
 
-use crate::site::{Reply, Site, bare, get, put};
+use crate::site::{Reply, Site, bare, get, patch, put};
 use std::thread;
 
 #[test]
@@ -140,8 +140,9 @@ fn names_that_name_nothing() {
 fn the_methods_of_each_resource() {
     let site = Site::start();
     for (path, allow, wrong) in [
-        ("/db/notes/a", "GET, HEAD, PUT, DELETE, OPTIONS", "POST"),
+        ("/db/notes/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "POST"),
         ("/db/notes", "POST, OPTIONS", "GET"),
+        ("/tx", "POST, OPTIONS", "PUT"),
         ("/healthz", "GET, HEAD, OPTIONS", "DELETE"),
     ] {
         let options = site.ask(&bare("OPTIONS", path, ""));
@@ -150,8 +151,134 @@ fn the_methods_of_each_resource() {
         assert_eq!(refused.problem(), "method-not-allowed", "{path}");
         assert_eq!((refused.status, refused.field("allow")), (405, Some(allow)), "{path}");
     }
+    let patches = "application/merge-patch+json, application/json-patch+json, \
+                   application/vnd.sarsen.merge+json";
+    let options = site.ask(&bare("OPTIONS", "/db/notes/a", ""));
+    assert_eq!(options.field("accept-patch"), Some(patches));
+    assert_eq!(site.ask(&bare("OPTIONS", "/db/notes", "")).field("accept-patch"), None);
     assert_eq!(site.ask(&bare("OPTIONS", "*", "")).status, 204);
     assert_eq!(site.ask(&bare("BREW", "/db/notes/a", "")).problem(), "not-implemented");
+}
+
+#[test]
+fn replies_tell_the_commit_that_they_show_and_what_they_promise() {
+    let site = Site::start();
+    let number = |reply: &Reply| reply.field("sarsen-commit").map(|n| n.parse::<u64>().unwrap());
+    let created = site.ask(&put("/db/notes/a", "", "1"));
+    let own = number(&created).unwrap();
+    assert_eq!(created.field("etag"), Some(format!("\"{own}\"").as_str()));
+    assert_eq!(created.field("sarsen-durability"), Some("synced"));
+    let found = site.ask(&get("/db/notes/a"));
+    assert!(number(&found) >= Some(own));
+    assert_eq!(found.field("sarsen-durability"), None);
+    for refused in [get("/db/notes/absent"), put("/db/notes/a", "If-Match: \"0\"\r\n", "2")] {
+        assert!(number(&site.ask(&refused)) >= Some(own), "{refused}");
+    }
+    assert_eq!(number(&site.ask(&get("/healthz"))), None);
+    for (name, level) in [("written", "written"), ("volatile", "volatile")] {
+        site.configure(name, &format!("{{\"durability\":\"{level}\"}}"));
+        let reply = site.ask(&put(&format!("/db/{name}/a"), "", "1"));
+        assert_eq!(reply.field("sarsen-durability"), Some(level));
+        let reply = site.ask(&bare("DELETE", &format!("/db/{name}/a"), ""));
+        assert_eq!(reply.field("sarsen-durability"), Some(level));
+    }
+}
+
+#[test]
+fn rfc9110_12_5_1_accept() {
+    let site = Site::start();
+    let etag = site.put("/db/notes/a", "1");
+    let ask = |accept: &str| site.ask(&bare("GET", "/db/notes/a", accept));
+    for accept in ["Accept: application/*\r\n", "Accept: text/html, */*;q=0.1\r\n", "Accept:\r\n"] {
+        assert_eq!(ask(accept).status, 200, "{accept}");
+    }
+    let refused = ask("Accept: text/html, application/json;q=0\r\n");
+    assert_eq!((refused.status, refused.problem()), (406, "not-acceptable"));
+    assert!(refused.body.contains("application/json"), "{}", refused.body);
+    // §13.2.1: what would not be a success is not made one by a condition.
+    assert_eq!(ask(&format!("Accept: text/html\r\nIf-None-Match: {etag}\r\n")).status, 406);
+    assert_eq!(site.ask(&bare("GET", "/db/notes/b", "Accept: text/html\r\n")).status, 404);
+}
+
+#[test]
+fn rfc9110_15_5_12_content_that_is_forgotten() {
+    let site = Site::start();
+    let typed = "Content-Type: application/json\r\n";
+    for (method, path) in
+        [("PUT", "/db/notes/a"), ("PATCH", "/db/notes/a"), ("POST", "/db/notes"), ("POST", "/tx")]
+    {
+        let reply = site.ask(&bare(method, path, typed));
+        assert_eq!((reply.status, reply.problem()), (411, "length-required"), "{method}");
+    }
+    let chunked = format!("{typed}Transfer-Encoding: chunked\r\n");
+    let request = bare("PUT", "/db/notes/a", &chunked) + "2\r\n[1\r\n1\r\n]\r\n0\r\n\r\n";
+    assert_eq!(site.ask(&request).status, 201);
+    assert_eq!(site.ask(&get("/db/notes/a")).body, "[1]");
+}
+
+#[test]
+fn rfc9110_10_1_1_expect_100_continue() {
+    let site = Site::start();
+    let fields = "Content-Type: application/json\r\nContent-Length: 1\r\nExpect: 100-continue\r\n";
+    let mut client = site.connect();
+    client.send(bare("PUT", "/db/notes/a", fields));
+    assert_eq!(client.reply(false).status, 100);
+    client.send("1");
+    assert_eq!(client.reply(false).status, 201);
+    // What is refused by its head is refused without asking for the content.
+    let mut client = site.connect();
+    client.send(bare("PUT", "/db/_notes/a", fields));
+    assert_eq!(client.reply(false).status, 404);
+}
+
+#[test]
+fn rfc5023_9_7_slug() {
+    let site = Site::start();
+    let post = |slug: &str| {
+        let fields = format!("Content-Type: application/json\r\nContent-Length: 1\r\n{slug}");
+        let reply = site.ask(&(bare("POST", "/db/notes", &fields) + "1"));
+        assert_eq!(reply.status, 201, "{reply:?}");
+        reply.field("location").unwrap().to_owned()
+    };
+    assert_eq!(post("Slug: The Beach at S%C3%A8te\r\n"), "/db/notes/the-beach-at-s%C3%A8te");
+    assert_eq!(post("Slug: the beach, at: s%c3%a8te!\r\n"), "/db/notes/the-beach-at-s%C3%A8te-2");
+    assert_eq!(site.ask(&get("/db/notes/the-beach-at-s%C3%A8te-2")).body, "1");
+    for n in 2..=10 {
+        let expected = if n == 2 { "x".to_owned() } else { format!("x-{}", n - 1) };
+        assert_eq!(post("Slug: x\r\n"), format!("/db/notes/{expected}"));
+    }
+    post("Slug: x\r\n");
+    let last = post("Slug: x\r\n");
+    assert_eq!(last.len(), "/db/notes/x-".len() + 26, "{last}");
+    assert_eq!(post("Slug: ///\r\n").len(), "/db/notes/".len() + 26);
+}
+
+#[test]
+fn rfc6585_3_a_collection_may_want_conditions() {
+    let site = Site::start();
+    site.configure("notes", r#"{"overwrite":"conditional"}"#);
+    let etag = site.put("/db/notes/a", "{}");
+    let refused = site.ask(&put("/db/notes/a", "", "2"));
+    assert_eq!((refused.status, refused.problem()), (428, "precondition-required"));
+    assert!(refused.body.contains(&etag.replace('"', "\\\"")), "{}", refused.body);
+    assert_eq!(site.ask(&bare("DELETE", "/db/notes/a", "")).status, 428);
+    assert_eq!(site.ask(&patch("merge-patch", "/db/notes/a", "", r#"{"x":1}"#)).status, 428);
+    let adding = r#"[{"op":"add","path":"/n","value":1}]"#;
+    let merged = site.ask(&patch("vnd.sarsen.merge", "/db/notes/a", "", adding));
+    assert_eq!(merged.status, 204, "it loses nothing");
+    assert_eq!(site.ask(&bare("DELETE", "/db/notes/a", "If-Match: *\r\n")).status, 204);
+}
+
+#[test]
+fn a_value_that_must_be_unique_is_a_conflict_that_names_its_holder() {
+    let site = Site::start();
+    let index = r#"{"indexes":[{"name":"by_mail","paths":[{"path":"/mail"}],"unique":true}]}"#;
+    site.configure("notes", index);
+    site.put("/db/notes/a", r#"{"mail":"x"}"#);
+    let reply = site.ask(&put("/db/notes/b", "", r#"{"mail":"x"}"#));
+    assert_eq!((reply.status, reply.problem()), (409, "duplicate"));
+    let json = reply.json();
+    assert_eq!((&json["index"], &json["holder"]), (&"by_mail".into(), &"a".into()));
 }
 
 #[test]

@@ -62,6 +62,23 @@ impl Site {
     }
 }
 
+impl Site {
+    /// Gives a collection settings, and waits for its indexes.
+    pub fn configure(&self, collection: &str, settings: &str) {
+        let settings = repository::Settings::from_json(settings).unwrap();
+        let name = repository::CollectionName::new(collection).unwrap();
+        self.repository.configure(&name, &settings).unwrap();
+        let is_ready =
+            |status: &repository::IndexStatus| status.state == repository::IndexState::Ready;
+        until(|| self.repository.indexes().iter().all(is_ready));
+    }
+
+    /// A request to `/tx`.
+    pub fn transact(&self, query: &str, fields: &str, list: &str) -> Reply {
+        self.ask(&with_json("POST", &format!("/tx{query}"), fields, list))
+    }
+}
+
 /// Tries until it is so, which it is soon unless something is wrong.
 pub fn until(mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
@@ -78,10 +95,23 @@ fn now() -> Timestamp {
 
 /// A PUT of JSON; `fields` are whole lines.
 pub fn put(path: &str, fields: &str, json: &str) -> String {
-    let length = json.len();
+    with_json("PUT", path, fields, json)
+}
+
+pub fn with_json(method: &str, path: &str, fields: &str, json: &str) -> String {
+    with_type(method, path, ("application/json", fields), json)
+}
+
+/// A patch of media type `application/{kind}+json`.
+pub fn patch(kind: &str, path: &str, fields: &str, body: &str) -> String {
+    with_type("PATCH", path, (&format!("application/{kind}+json"), fields), body)
+}
+
+pub fn with_type(method: &str, path: &str, (kind, fields): (&str, &str), body: &str) -> String {
+    let length = body.len();
     format!(
-        "PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{fields}\
-         Content-Length: {length}\r\n\r\n{json}"
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{fields}\
+         Content-Length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -105,6 +135,10 @@ pub struct Reply {
 impl Reply {
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap()
     }
 
     /// The problem's name, from its type.

@@ -111,8 +111,8 @@ impl Transaction {
     }
 
     /// Says that what is staged for the document depends on the version that was read: another's
-    /// change meanwhile is a conflict, even where the collection wants changes merged. Where nothing
-    /// is staged for it, this does nothing.
+    /// change meanwhile is a conflict, even where the collection wants changes merged. Where
+    /// nothing is staged for it, this does nothing.
     pub fn pin(&mut self, collection: &CollectionName, key: &Key) {
         if let Some(at) = self.find_staged(collection, key) {
             self.writes[at].is_computed = true;

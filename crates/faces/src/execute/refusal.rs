@@ -1,0 +1,143 @@
+//! Why the body of a transaction refuses, and what its client is told.
+
+use crate::patch;
+use crate::problem::{Kind, Problem};
+use repository::{CommitNumber, MediaType, ReadError, StageError};
+use serde_json::{Value, json};
+
+#[derive(Debug)]
+pub(super) enum Refusal {
+    NotFound,
+    NotAcceptable {
+        is: MediaType,
+    },
+    /// With the version of the document, if there is one.
+    PreconditionFailed {
+        current: Option<CommitNumber>,
+    },
+    PreconditionRequired {
+        current: CommitNumber,
+    },
+    Patch(patch::Refused),
+    /// A patch needs a JSON document.
+    NotJson {
+        is: MediaType,
+    },
+    /// A mistake of the server's own.
+    Internal(String),
+    /// No key can be made.
+    Name(String),
+    /// The name of the request was given to another one.
+    KeyReused,
+    /// The answer is too large to be remembered.
+    AnswerTooLarge,
+    /// Steps of a list, by their index.
+    Steps(Vec<(usize, Refusal)>),
+    /// It would take long. Never told: the operation runs again on another thread.
+    Long,
+    Read(ReadError),
+    Stage(StageError),
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<StageError> for Refusal {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+impl From<patch::Refused> for Refusal {
+    fn from(refused: patch::Refused) -> Self {
+        Self::Patch(refused)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::not_found(),
+            Refusal::NotAcceptable { is } => {
+                let detail = format!("the document is {}: name that in Accept", is.as_str());
+                Self::new(Kind::NotAcceptable, detail).with("media_type", is.as_str())
+            }
+            Refusal::PreconditionFailed { current } => Self::new(
+                Kind::PreconditionFailed,
+                "the document is not in the state that the request's conditions ask for; \
+                 read it again and decide anew",
+            )
+            .with("etag", etag(current)),
+            Refusal::PreconditionRequired { current } => Self::new(
+                Kind::PreconditionRequired,
+                "the collection wants to know which version is replaced: send If-Match with the \
+                 entity tag of the one that you have read",
+            )
+            .with("etag", etag(Some(current))),
+            Refusal::Patch(refused @ patch::Refused::Mismatch { .. }) => {
+                Self::new(Kind::PatchMismatch, refused.to_string())
+            }
+            Refusal::Patch(refused @ patch::Refused::Bound { .. }) => {
+                Self::new(Kind::Unprocessable, refused.to_string())
+            }
+            Refusal::NotJson { is } => {
+                let detail = format!("a patch needs a JSON document; this one is {}", is.as_str());
+                Self::new(Kind::PatchMismatch, detail)
+            }
+            Refusal::Internal(why) => Self::internal(&why),
+            Refusal::Name(why) => Self::new(Kind::InvalidName, why),
+            Refusal::KeyReused => Self::new(
+                Kind::KeyReused,
+                "another request had this Idempotency-Key; make a new one for each request",
+            ),
+            Refusal::AnswerTooLarge => Self::new(
+                Kind::Unprocessable,
+                "the answer is too large to be remembered for its Idempotency-Key: do without the \
+                 key, or without the documents in the answer",
+            ),
+            Refusal::Steps(failed) => steps(failed),
+            Refusal::Long => Self::internal(&"an operation ran on no thread"),
+            Refusal::Read(error) => error.into(),
+            Refusal::Stage(error) => error.into(),
+        }
+    }
+}
+
+fn etag(version: Option<CommitNumber>) -> Value {
+    version.map_or(Value::Null, |version| format!("\"{version}\"").into())
+}
+
+/// One problem for all steps that failed: 412 if only conditions did, 409 if the state of a
+/// document is in the way, and otherwise what is wrong with the first of them.
+fn steps(failed: Vec<(usize, Refusal)>) -> Problem {
+    let failed: Vec<(usize, Problem)> =
+        failed.into_iter().map(|(index, refusal)| (index, refusal.into())).collect();
+    let first = failed.first().map_or(Kind::Internal, |(_, problem)| problem.kind);
+    let kind = match first {
+        Kind::NotFound | Kind::PatchMismatch => Kind::StepFailed,
+        kind => kind,
+    };
+    let mut detail = "nothing was changed".to_owned();
+    for (index, problem) in &failed {
+        detail = format!("{detail}; operation {index}: {}", problem.detail);
+    }
+    let listed: Vec<Value> = failed.iter().map(|(index, problem)| step(*index, problem)).collect();
+    Problem::new(kind, detail).with("failed", listed)
+}
+
+fn step(index: usize, problem: &Problem) -> Value {
+    let row = problem.kind.row();
+    let mut listed = json!({
+        "operation": index,
+        "type": format!("/errors/{}", row.name),
+        "status": row.status,
+        "detail": problem.detail,
+    });
+    for (name, value) in problem.more.iter().flat_map(|more| &more.members) {
+        listed[name] = value.clone();
+    }
+    listed
+}

@@ -1,0 +1,193 @@
+//! What each operation on one document does in its transaction.
+
+use super::refusal::Refusal;
+use super::{Thread, patch, transact};
+use crate::operation::Written;
+use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
+use crate::preconditions::{Preconditions, Verdict};
+use repository::{CollectionName, Document, Key, Overwrite, StageError, Transaction};
+use std::sync::Arc;
+
+/// Performs `operation`, whose conditions it checks.
+pub(super) fn stage(
+    operation: &Operation,
+    tx: &mut Transaction,
+    thread: Thread,
+) -> Result<Outcome, Refusal> {
+    match operation {
+        Operation::Transact(list) => transact::stage(list, tx, thread),
+        // Names are not nested.
+        Operation::Once(once) => stage(&once.operation, tx, thread),
+        Operation::Create { preconditions, .. }
+            // The collection itself has no representation that a condition could be about.
+            if preconditions.for_write(None) == Verdict::Failed =>
+        {
+            Err(Refusal::PreconditionFailed { current: None })
+        }
+        _ => step(operation, tx, Mode { thread, is_checked: false }),
+    }
+}
+
+/// How a step runs.
+#[derive(Clone, Copy)]
+pub(super) struct Mode {
+    pub thread: Thread,
+    /// Its conditions hold: that was found out before the first step of its list.
+    pub is_checked: bool,
+}
+
+/// Performs one operation on one document.
+pub(super) fn step(
+    operation: &Operation,
+    tx: &mut Transaction,
+    mode: Mode,
+) -> Result<Outcome, Refusal> {
+    match operation {
+        Operation::Get { place, preconditions, acceptable } => {
+            let document = tx.get(&place.collection, &place.key)?.ok_or(Refusal::NotFound)?;
+            if acceptable.as_ref().is_some_and(|a| !a.admits(&document.media_type)) {
+                return Err(Refusal::NotAcceptable { is: document.media_type.clone() });
+            }
+            get(document, preconditions, mode)
+        }
+        Operation::Put { place, content, preconditions, returns } => {
+            let current = tx.get(&place.collection, &place.key)?;
+            check(tx, place, (current.as_deref(), preconditions), mode)?;
+            write(tx, place, content)?;
+            let written = written(tx, place, current.is_none(), *returns)?;
+            pin(tx, place, preconditions);
+            Ok(Outcome::Written(written))
+        }
+        Operation::Patch { place, patch, preconditions, returns } => {
+            patch::stage(tx, place, (patch, *returns), preconditions, mode)
+        }
+        Operation::Delete { place, preconditions } => {
+            let current = tx.get(&place.collection, &place.key)?.ok_or(Refusal::NotFound)?;
+            check(tx, place, (Some(&current), preconditions), mode)?;
+            tx.delete(&place.collection, &place.key)?;
+            Ok(Outcome::Deleted)
+        }
+        Operation::Create { collection, content, name, returns, .. } => {
+            create(tx, collection, (content, *returns), name)
+        }
+        Operation::Transact(_) | Operation::Once(_) => {
+            unreachable!("a list holds operations on documents only")
+        }
+    }
+}
+
+/// A precondition counts only where the answer would otherwise be a success (RFC 9110 §13.2.1): a
+/// document that is not there is 404, whatever the conditions.
+fn get(
+    document: Arc<Document>,
+    conditions: &Preconditions,
+    mode: Mode,
+) -> Result<Outcome, Refusal> {
+    match conditions.for_read(&document) {
+        Verdict::NotModified => Ok(Outcome::NotModified { version: document.version }),
+        Verdict::Failed if !mode.is_checked => {
+            Err(Refusal::PreconditionFailed { current: Some(document.version) })
+        }
+        Verdict::Proceed | Verdict::Failed => Ok(Outcome::Found(document)),
+    }
+}
+
+/// Checks whether what is there may be written over.
+pub(super) fn check(
+    tx: &mut Transaction,
+    at: &Place,
+    (current, conditions): (Option<&Document>, &Preconditions),
+    mode: Mode,
+) -> Result<(), Refusal> {
+    if !mode.is_checked && conditions.for_write(current) == Verdict::Failed {
+        return Err(Refusal::PreconditionFailed { current: current.map(|found| found.version) });
+    }
+    let mut is_asked = || tx.overwrite(&at.collection) == Overwrite::Conditional;
+    match current {
+        Some(found) if !conditions.are_for_writes() && is_asked() => {
+            Err(Refusal::PreconditionRequired { current: found.version })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A write whose conditions were about one version must not be merged with another.
+pub(super) fn pin(tx: &mut Transaction, at: &Place, conditions: &Preconditions) {
+    if conditions.are_for_writes() {
+        tx.pin(&at.collection, &at.key);
+    }
+}
+
+/// What is told of a document that was staged.
+pub(super) fn written(
+    tx: &mut Transaction,
+    at: &Place,
+    is_new: bool,
+    returns: Returns,
+) -> Result<Written, Refusal> {
+    let (shown, granted) = match returns {
+        Returns::Unasked => (None, None),
+        Returns::Minimal => (None, Some(Granted::Minimal)),
+        Returns::Representation => {
+            let shown = tx.get(&at.collection, &at.key)?;
+            // What is shown must be what is committed.
+            tx.pin(&at.collection, &at.key);
+            let granted = shown.as_ref().map(|_| Granted::Representation);
+            (shown, granted)
+        }
+    };
+    Ok(Written { is_new, version: Version::Own, made_at: None, shown, granted })
+}
+
+/// Most keys that are tried beside the one that was wished for.
+const SUFFIXES: u32 = 9;
+
+fn create(
+    tx: &mut Transaction,
+    collection: &CollectionName,
+    (content, returns): (&Content, Returns),
+    name: &NewKey,
+) -> Result<Outcome, Refusal> {
+    let key = free_key(tx, collection, name)?;
+    let place = Place { collection: collection.clone(), key };
+    write(tx, &place, content)?;
+    let mut written = written(tx, &place, true, returns)?;
+    written.made_at = Some(place);
+    Ok(Outcome::Written(written))
+}
+
+/// A taken key gets a suffix. A generated one that is taken is next to impossible, but overwriting
+/// its document would be a lost update.
+fn free_key(
+    tx: &mut Transaction,
+    collection: &CollectionName,
+    name: &NewKey,
+) -> Result<Key, Refusal> {
+    let mut randomness = name.randomness;
+    let mut tried = 0;
+    loop {
+        let generated = || randomness.key_at(tx.time());
+        let key = match (&name.wish, tried) {
+            (None, _) => generated(),
+            (Some(wish), 0) => wish.clone(),
+            (Some(wish), 1..=SUFFIXES) => suffixed(wish, &(tried + 1).to_string())?,
+            (Some(wish), _) => suffixed(wish, generated().as_str())?,
+        };
+        if tx.get(collection, &key)?.is_none() {
+            return Ok(key);
+        }
+        tried += 1;
+        if name.wish.is_none() || tried > SUFFIXES + 1 {
+            randomness = randomness.next();
+        }
+    }
+}
+
+fn suffixed(wish: &Key, suffix: &str) -> Result<Key, Refusal> {
+    Key::new(&format!("{wish}-{suffix}")).map_err(|error| Refusal::Name(error.to_string()))
+}
+
+fn write(tx: &mut Transaction, at: &Place, content: &Content) -> Result<(), StageError> {
+    let Content { media_type, body } = content;
+    tx.put(&at.collection, &at.key, media_type.clone(), body.clone(), None)
+}
