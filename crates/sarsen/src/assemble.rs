@@ -105,6 +105,7 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
         connections_max: machine::connections(CONNECTIONS_MAX),
         tokens: Some(TokenFile::of(&arguments.data)),
         insecure_no_tls: arguments.insecure_no_tls,
+        cors_origins: arguments.cors_origins.clone(),
         access_log: arguments.access_log.clone(),
         ..ServerOptions::new(arguments.listen)
     }

@@ -35,6 +35,8 @@ pub struct ServeArguments {
     pub insecure_no_tls: bool,
     /// Where requests are written down.
     pub access_log: Option<AccessLogTarget>,
+    /// Origins whose pages may use the documents.
+    pub cors_origins: Vec<String>,
     /// What is logged.
     pub log: LevelFilter,
 }
@@ -54,6 +56,7 @@ impl Default for ServeArguments {
             memory: None,
             insecure_no_tls: false,
             access_log: None,
+            cors_origins: Vec::new(),
             log: LevelFilter::Info,
         }
     }
@@ -186,6 +189,17 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "write a line of JSON for each request; - is stdout",
     },
     Flag {
+        long: "cors-origin",
+        short: None,
+        takes: Takes::Value("URL", |arguments, value| {
+            let origin = value::text(value)?;
+            faces::check_origin(&origin).map_err(value::ValueError::expected)?;
+            arguments.cors_origins.push(origin);
+            Ok(())
+        }),
+        about: "pages from there may use documents; repeatable [none]",
+    },
+    Flag {
         long: "log",
         short: None,
         takes: Takes::Value("LEVEL", |arguments, value| {
@@ -230,12 +244,14 @@ mod tests {
             memory: Some(64 << 20),
             insecure_no_tls: true,
             access_log: Some(AccessLogTarget::File("a.log".into())),
+            cors_origins: vec!["https://a.example".into(), "*".into()],
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
-        let more = "--insecure-no-tls --access-log a.log --log debug";
+        let more = "--insecure-no-tls --access-log a.log --log debug \
+                    --cors-origin https://a.example --cors-origin *";
         assert_eq!(served(&format!("{line} {tls} {proxies} {more}")), expected);
         assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));
     }
