@@ -145,8 +145,9 @@ pub enum ListenError {
     /// Tokens would come from other machines in the clear.
     #[error(
         "{address} can be reached from other machines and speaks no TLS: whoever is on the way \
-         could read the tokens (RFC 6750, section 5.3). Listen on 127.0.0.1, or say \
-         --insecure-no-tls if a proxy in front speaks TLS, or the network is trusted"
+         could read the tokens (RFC 6750, section 5.3). Listen on 127.0.0.1 and speak TLS to \
+         others by --tls-listen, or say --insecure-no-tls if a proxy in front speaks TLS, or the \
+         network is trusted"
     )]
     Unencrypted {
         /// What was asked for.

@@ -3,18 +3,15 @@
 
 use crate::http::forwarded::{Asker, Scheme};
 use crate::http::rest::Site;
-use crate::http::{http1, http2, reply, visit};
-use crate::limits;
+use crate::http::{http1, http2};
 use crate::listener::Arrival;
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use crate::socket::{Opening, Socket};
 use crate::tls::Tls;
-use bytes::Bytes;
-use http_body_util::Full;
+use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response};
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
@@ -125,44 +122,10 @@ impl Connection {
     }
 }
 
-/// Answers a request. `body` is taken out when it has been read to its end.
-pub(crate) async fn respond(
-    parts: Parts,
-    body: &mut Option<Incoming>,
-    connection: &Connection,
-) -> Response<Full<Bytes>> {
-    let method = parts.method.clone();
-    let response = visit::respond(parts, body, connection).await;
-    counted(response, &method, connection)
-}
-
 /// A request's body, unless it has none.
 pub(crate) fn split(request: Request<Incoming>) -> (Parts, Option<Incoming>) {
     let (parts, body) = request.into_parts();
     (parts, Some(body).filter(|body| !body.is_end_stream()))
-}
-
-/// Counts a reply that is large enough to matter while it is sent.
-fn counted(
-    response: Response<Full<Bytes>>,
-    method: &Method,
-    connection: &Connection,
-) -> Response<Full<Bytes>> {
-    let is_small = |bytes: u64| bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64;
-    if response.body().size_hint().exact().is_none_or(is_small) || method == Method::HEAD {
-        return response;
-    }
-    let (head, body) = response.into_parts();
-    let body = body.into_inner().unwrap_or_default();
-    match connection.reactor.replies.count(body, !method.is_safe()) {
-        Ok(body) => Response::from_parts(head, Full::new(body)),
-        Err(_) => {
-            let detail = "too many replies wait for clients that take them slowly; try again";
-            let mut headers = head.headers;
-            headers.clear();
-            reply::problem(Problem::new(Kind::Busy, detail), headers)
-        }
-    }
 }
 
 /// The error of a client that speaks HTTP/2 and does not keep to the bounds.

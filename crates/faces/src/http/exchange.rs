@@ -36,7 +36,9 @@ pub(super) async fn answer(
     // Room for the body is kept until the request is done with.
     let (call, _room) = match rest::route(parts, connection.site(asker))? {
         Route::Options(template) => return Ok(Settled::Options(template)),
-        Route::Page(page) => return page::serve(page, parts, reactor).await.map(Settled::Page),
+        Route::Page(page) => {
+            return page::serve(page, parts, asker, reactor).await.map(Settled::Page);
+        }
         Route::Operation(operation) => (Call::Native(operation), None),
         Route::Write(write) => {
             let read = body::read(body, reactor).await?;

@@ -1,6 +1,7 @@
 //! HTTP/1.1 and 1.0 (RFC 9112) on one connection.
 
-use crate::http::connection::{Closing, Connection, respond, split};
+use crate::http::connection::{Closing, Connection, split};
+use crate::http::visit::respond;
 use crate::limits;
 use hyper::Request;
 use hyper::body::Incoming;

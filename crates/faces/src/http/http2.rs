@@ -3,7 +3,8 @@
 //! that do not take the replies they asked for, and that take requests back as fast as they send
 //! them.
 
-use crate::http::connection::{Closing, Connection, misbehaved, respond, split};
+use crate::http::connection::{Closing, Connection, misbehaved, split};
+use crate::http::visit::respond;
 use crate::limits;
 use crate::replies::Replies;
 use bytes::Bytes;

@@ -1,6 +1,7 @@
 //! The server's own pages: whether it is well, what it counts, what it can do, and what its
 //! problems mean.
 
+use crate::http::forwarded::Asker;
 use crate::http::{bearer, openapi, problems};
 use crate::observe::{metrics, readiness};
 use crate::problem::Problem;
@@ -56,11 +57,12 @@ impl Page {
 pub(crate) async fn serve(
     page: Page,
     parts: &Parts,
+    asker: &Asker,
     reactor: &Reactor,
 ) -> Result<Response<Full<Bytes>>, Problem> {
     match page {
         Page::Health => Ok(fresh(StatusCode::OK, "text/plain; charset=utf-8", "ok\n")),
-        Page::Readiness => Ok(ready(parts, reactor)),
+        Page::Readiness => Ok(ready(parts, asker, reactor)),
         Page::Metrics => {
             let observer = Arc::clone(&reactor.observer);
             let text = reactor.off_thread(move || metrics::text(&observer)).await?;
@@ -71,9 +73,9 @@ pub(crate) async fn serve(
     }
 }
 
-fn ready(parts: &Parts, reactor: &Reactor) -> Response<Full<Bytes>> {
+fn ready(parts: &Parts, asker: &Asker, reactor: &Reactor) -> Response<Full<Bytes>> {
     let readiness = readiness::Readiness::check(&reactor.observer);
-    let is_known = bearer::recognised(parts, &reactor.guard).is_some();
+    let is_known = bearer::recognised(parts, &reactor.guard, asker.address).is_some();
     let status = if readiness.passes() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     fresh(status, readiness::MEDIA_TYPE, readiness.to_json(is_known))
 }

@@ -6,9 +6,10 @@ use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
 use crate::http::{bearer, exchange, path, reply, wishes};
+use crate::limits;
 use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -120,8 +121,34 @@ async fn settle(
     if matches!(visit.kind, Kind::Collections | Kind::Transaction) || is_by_name() {
         parts.extensions.insert(principal);
     }
+    let (_, connection) = from;
     let settled = exchange::answer(&parts, body, from).await;
-    reply::write(settled, parts)
+    let response = reply::write(settled, parts);
+    let bytes = response.body().size_hint().exact().unwrap_or(0);
+    if bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64 || visit.method == Method::Head {
+        return response;
+    }
+    counted(response, visit.method == Method::Get, connection)
+}
+
+/// Counts a reply that is large enough to matter while it is sent. One that can be refused is, when
+/// there are too many.
+fn counted(
+    response: Response<Full<Bytes>>,
+    may_refuse: bool,
+    connection: &Connection,
+) -> Response<Full<Bytes>> {
+    let (head, body) = response.into_parts();
+    let body = body.into_inner().unwrap_or_default();
+    match connection.reactor.replies.count(body, !may_refuse) {
+        Ok(body) => Response::from_parts(head, Full::new(body)),
+        Err(_) => {
+            let detail = "too many replies wait for clients that take them slowly; try again";
+            let mut headers = head.headers;
+            headers.clear();
+            reply::problem(Problem::new(problem::Kind::Busy, detail), headers)
+        }
+    }
 }
 
 /// A reply to a request with a token is for whoever sent it. Caches that others share keep to that

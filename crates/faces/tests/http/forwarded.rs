@@ -85,15 +85,25 @@ fn cookies_are_secure_where_the_client_speaks_https() {
 #[test]
 fn hosts_are_the_proxys_affair_and_pages_of_others_are_not() {
     let site = trusting(ProxyFields::XForwarded);
-    assert_eq!(ask(&site, "/db/notes/a", X).status, 404, "the proxy answers to that name");
+    let here = "X-Forwarded-For: 127.0.0.9\r\nX-Forwarded-Proto: https\r\n\
+                X-Forwarded-Host: www.example.org\r\n";
+    assert_eq!(ask(&site, "/db/notes/a", here).status, 404, "the proxy answers to that name");
     let evil = "GET /db/notes/a HTTP/1.1\r\nHost: evil.example\r\n\r\n";
     assert_eq!(site.ask(evil).status, 421, "a client that comes by itself does not");
     let put = |origin: &str| {
-        let fields = format!("{X}Origin: {origin}\r\nContent-Type: a/b\r\nContent-Length: 0\r\n");
+        let fields =
+            format!("{here}Origin: {origin}\r\nContent-Type: a/b\r\nContent-Length: 0\r\n");
         site.ask(&bare("PUT", "/db/notes/a", &fields)).status
     };
     assert_eq!(put("https://www.example.org"), 201, "a page of the site as its readers know it");
     assert_eq!(put("https://evil.example"), 403);
+}
+
+#[test]
+fn without_tokens_only_this_machine_is_let_in_by_a_proxy_too() {
+    let site = trusting(ProxyFields::XForwarded);
+    assert_eq!(ask(&site, "/db/notes/a", X).status, 401, "192.0.2.1 is another machine");
+    assert_eq!(ask(&site, "/db/notes/a", "").status, 404);
 }
 
 #[test]
