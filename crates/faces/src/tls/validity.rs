@@ -130,6 +130,42 @@ mod tests {
         assert_eq!(seconds("240229235959Z", INTEGER), None);
     }
 
+    fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(content.len()).unwrap();
+        // The longer form of a length, which is allowed for short ones in BER and read here, too.
+        [&[tag, 0x81, length], content].concat()
+    }
+
+    /// As much of a certificate as is read, and something after it.
+    fn certificate(version: &[u8]) -> Vec<u8> {
+        let dates =
+            [tlv(UTC_TIME, b"240229235959Z"), tlv(GENERALIZED_TIME, b"20500101000000Z")].concat();
+        let before = [tlv(INTEGER, &[1]), tlv(SEQUENCE, &[]), tlv(SEQUENCE, b"issuer")].concat();
+        let fields = [version, &before, &tlv(SEQUENCE, &dates), &tlv(SEQUENCE, b"rest")].concat();
+        tlv(SEQUENCE, &tlv(SEQUENCE, &fields))
+    }
+
+    #[test]
+    fn the_dates_are_found_with_and_without_a_version() {
+        let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        let dates = Validity { from: at(1_709_251_199), until: at(2_524_608_000) };
+        for version in [Vec::new(), tlv(VERSION, &tlv(INTEGER, &[2]))] {
+            let der = certificate(&version);
+            assert_eq!(of(&der), Some(dates));
+            for end in 0..der.len() {
+                assert_eq!(of(&der[..end]), None, "cut at {end}");
+            }
+            for place in 0..der.len() {
+                for byte in 0..=u8::MAX {
+                    let mut changed = der.clone();
+                    changed[place] = byte;
+                    // Whatever comes of it, it comes without a panic.
+                    let _read = of(&changed);
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_is_no_certificate() {
         for der in [&[][..], &[0x30], &[0x30, 0x80], &[0x30, 0x85, 1, 1, 1, 1, 1], &[0x30, 3, 1]] {
