@@ -308,16 +308,15 @@ fn rfc9113_6_8_a_drain_says_goaway_and_finishes_what_is_in_flight() {
 
 #[test]
 fn an_idle_connection_is_closed() {
-    let site = Site::with(|options| options.timeouts.header = Duration::from_millis(50));
+    let site = Site::with(|options| options.timeouts.header = Duration::from_millis(400));
     let mut client = Frames::open(site.server.local_addr());
-    client.assert_serves(1);
     // It does not answer the ping that comes with GOAWAY, and is closed all the same.
     assert_eq!(client.until_end(), Some(NO_ERROR));
 }
 
 #[test]
 fn a_reply_that_nobody_takes_ends_the_connection() {
-    let site = Site::with(|options| options.timeouts.write_stall = Duration::from_millis(50));
+    let site = Site::with(|options| options.timeouts.write_stall = Duration::from_millis(400));
     let large = format!("\"{}\"", "x".repeat(1 << 20));
     site.put("/db/notes/large", &large);
     // No room at all, then none after the first bytes.

@@ -13,9 +13,9 @@ fn large(bytes: usize) -> String {
 
 fn short(change: impl Fn(&mut faces::ServerOptions)) -> Site {
     Site::with(|options| {
-        options.timeouts.header = Duration::from_millis(100);
-        options.timeouts.body = Duration::from_millis(100);
-        options.timeouts.write_stall = Duration::from_millis(100);
+        options.timeouts.header = Duration::from_millis(300);
+        options.timeouts.body = Duration::from_millis(300);
+        options.timeouts.write_stall = Duration::from_millis(300);
         change(options);
     })
 }
@@ -110,7 +110,7 @@ fn replies_in_flight_are_bounded() {
     let site = Site::with(|options| {
         options.reactors = 1;
         options.reply_memory_bytes = 2 * DOCUMENT;
-        options.timeouts.write_stall = Duration::from_millis(100);
+        options.timeouts.write_stall = Duration::from_millis(300);
     });
     site.put("/db/notes/large", &large(DOCUMENT));
     let mut readers: Vec<_> = (0..2).map(|_| site.connect()).collect();

@@ -215,7 +215,7 @@ fn a_handshake_that_takes_too_long_or_is_none_ends() {
     let identity = Identity::new();
     let site = Site::with(|options| {
         options.tls = Some(identity.options());
-        options.timeouts.handshake = Duration::from_millis(50);
+        options.timeouts.handshake = Duration::from_millis(400);
     });
     let mut slow = Client::to(site.server.tls_addr().unwrap());
     slow.send([0x16, 3, 1]);
