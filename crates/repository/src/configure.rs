@@ -1,16 +1,14 @@
 //! The settings of collections: changing them, and how far their indexes are.
 
 use crate::attempt::RunError;
-use crate::catalog::{self, COLLECTIONS, Configure};
 use crate::document::CommitNumber;
-use crate::errors::{ConfigureError, ReadError, StageError};
+use crate::errors::ConfigureError;
 use crate::hot::{Collection, Index};
 use crate::index::IndexError;
 use crate::name::{CollectionName, Key};
-use crate::record::Change;
 use crate::repository::Repository;
 use crate::settings::Settings;
-use crate::transaction::{Duplicate, Transaction};
+use crate::transaction::Duplicate;
 use std::sync::atomic::Ordering;
 
 /// How far an index is.
@@ -64,8 +62,7 @@ impl Repository {
         collection: &CollectionName,
         settings: &Settings,
     ) -> Result<CommitNumber, ConfigureError> {
-        settings.check()?;
-        let ran = self.run(|transaction| stage(transaction, collection, settings));
+        let ran = self.run(|transaction| transaction.configure(collection, settings));
         ran.map(|ran| ran.wait_for).map_err(|error| match error {
             RunError::Body { error, .. } => error,
             RunError::Begin(error) => error.into(),
@@ -93,34 +90,18 @@ impl Repository {
     }
 }
 
-fn stage(
-    transaction: &mut Transaction,
-    collection: &CollectionName,
-    settings: &Settings,
-) -> Result<(), ConfigureError> {
-    let unfit = |why| ConfigureError::Unfit { collection: collection.to_string(), why };
-    let name = CollectionName::generated(COLLECTIONS);
-    let key = Key::generated(collection.to_string());
-    if collection.as_str() == COLLECTIONS {
-        return Err(unfit("it describes the others and has no settings".to_owned()));
-    }
-    if let Some(document) = transaction.get(&name, &key)? {
-        let catalog = catalog::of(&document).map_err(|why| ReadError::Engine(why.into()))?;
-        catalog.check(settings).map_err(unfit)?;
-    }
-    let change = Change::Configure(Configure::Settings(settings.clone()));
-    transaction.stage(&name, &key, change).map_err(|error| match error {
-        StageError::Read(error) => error.into(),
-        error => unfit(error.to_string()),
-    })
+fn status(collection: &Collection, index: &Index, visible: CommitNumber) -> IndexStatus {
+    let (state, index) = (index.state_at(visible), index.definition.name.clone());
+    IndexStatus { collection: collection.name.clone(), index, state }
 }
 
-fn status(collection: &Collection, index: &Index, visible: CommitNumber) -> IndexStatus {
-    let state = match &*index.failure.lock() {
-        Some(failure) => IndexState::Failed(failure.clone()),
-        None if index.is_ready_at(visible) => IndexState::Ready,
-        None => IndexState::Building { passed: index.passed.load(Ordering::Relaxed) },
-    };
-    let index = index.definition.name.clone();
-    IndexStatus { collection: collection.name.clone(), index, state }
+impl Index {
+    /// How far it is for a view of this commit.
+    pub(crate) fn state_at(&self, view: CommitNumber) -> IndexState {
+        match &*self.failure.lock() {
+            Some(failure) => IndexState::Failed(failure.clone()),
+            None if self.is_ready_at(view) => IndexState::Ready,
+            None => IndexState::Building { passed: self.passed.load(Ordering::Relaxed) },
+        }
+    }
 }

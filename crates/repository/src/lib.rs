@@ -70,7 +70,10 @@ pub use range::{Direction, KeyRange};
 pub use repository::{Measures, Options, Recovery, Repository, Stats};
 pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
 pub use store::Clock;
-pub use transaction::{Duplicate, IndexEntry, Isolation, Outcome, Transaction};
+pub use transaction::{
+    CollectionEntry, Duplicate, IndexEntry, IndexPlace, IndexRead, Isolation, KnownIndex, Outcome,
+    Transaction,
+};
 pub use verify::{VerifyReport, verify};
 pub use views::OpenViews;
 

@@ -82,6 +82,17 @@ impl KeyRange {
         after && before
     }
 
+    /// Whether all of the range comes after `key` for a reader in `direction`.
+    pub(crate) fn is_after(&self, key: &Key, direction: Direction) -> bool {
+        match (direction, &self.from, &self.to) {
+            (Direction::Ascending, Bound::Included(from), _) => key < from,
+            (Direction::Ascending, Bound::Excluded(from), _) => key <= from,
+            (Direction::Descending, _, Bound::Included(to)) => key > to,
+            (Direction::Descending, _, Bound::Excluded(to)) => key >= to,
+            _ => false,
+        }
+    }
+
     /// The part that a reader in `direction` has seen who stopped at `last`.
     pub(crate) fn up_to(mut self, last: &Key, direction: Direction) -> Self {
         match direction {

@@ -103,11 +103,12 @@ impl Collection {
     /// Only `apply` and recovery call this; with the commit that changed the settings, if one did.
     pub(crate) fn set_shape(&self, shape: Shape, configured: Option<CommitNumber>) {
         let is_plain = shape.settings == Settings::default() && shape.indexes.is_empty();
-        *self.shape.write() = Arc::new(shape);
-        self.is_plain.store(is_plain, Ordering::Release);
+        // Before the shape: whoever sees that one sees since when.
         if let Some(number) = configured {
             self.configured.store(number.0, Ordering::Release);
         }
+        *self.shape.write() = Arc::new(shape);
+        self.is_plain.store(is_plain, Ordering::Release);
     }
 
     /// The place of `key`, if it is here.

@@ -41,6 +41,16 @@ pub enum IndexRangeError {
         /// How many the range speaks about.
         got: usize,
     },
+    /// A place in the index is given by fewer values than a row has.
+    #[error("a row of the index {index} has {columns} values; the place is given by {got}")]
+    TooFewValues {
+        /// The index.
+        index: String,
+        /// How many its rows have.
+        columns: usize,
+        /// How many came.
+        got: usize,
+    },
     /// A value that no row can have.
     #[error("value {place} of the index {index} is of kind {expected}; got {got}")]
     Kind {

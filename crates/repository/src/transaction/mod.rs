@@ -1,11 +1,13 @@
 //! A transaction: reads on one view, and writes that are staged until it commits.
 
+mod collections;
 mod outcome;
 mod range;
 mod stage;
 
+pub use collections::{CollectionEntry, KnownIndex};
 pub use outcome::{Duplicate, Outcome};
-pub use range::IndexEntry;
+pub use range::{IndexEntry, IndexPlace, IndexRead};
 
 use crate::apply::Staged;
 use crate::conflict::{Place, Read};

@@ -7,7 +7,7 @@ use crate::cursor::Cursor;
 use crate::document::Document;
 use crate::errors::ReadError;
 use crate::hot::{Collection, Index};
-use crate::index::{self, IndexRange, IndexValue};
+use crate::index::{self, IndexRange, IndexRangeError, IndexValue};
 use crate::limits::{RANGE_DOCUMENTS_MAX, TRANSACTION_RANGE_BYTES_MAX};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
@@ -28,6 +28,28 @@ pub struct IndexEntry {
 
 /// Own writes in the order in which they are read; `None`: deleted.
 type OwnWrites = VecDeque<(Key, Option<Arc<Document>>)>;
+
+/// A place in an index: a row, whether it is there or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexPlace {
+    /// A value for each path of the index.
+    pub values: Vec<IndexValue>,
+    /// The key of a document.
+    pub key: Key,
+}
+
+/// What of an index is to be read.
+#[derive(Clone, Debug)]
+pub struct IndexRead<'a> {
+    /// Its values.
+    pub range: &'a IndexRange,
+    /// Only what comes after this place, in `direction`.
+    pub after: Option<&'a IndexPlace>,
+    /// In which order.
+    pub direction: Direction,
+    /// How many rows; each gives a document.
+    pub limit: usize,
+}
 
 impl Transaction {
     /// Reads the first `limit` documents of a range in `direction`, and notes what was seen: the
@@ -101,10 +123,21 @@ impl Transaction {
         direction: Direction,
         limit: usize,
     ) -> Result<Vec<IndexEntry>, ReadError> {
+        self.index_read(collection, index, IndexRead { range, after: None, direction, limit })
+    }
+
+    /// As [`Self::index_range`], from a place on: so what was read up to there is not read again,
+    /// and is not what counts as seen.
+    pub fn index_read(
+        &mut self,
+        collection: &CollectionName,
+        index: &str,
+        read: IndexRead<'_>,
+    ) -> Result<Vec<IndexEntry>, ReadError> {
+        let IndexRead { direction, limit, .. } = read;
         let limit = limit.min(RANGE_DOCUMENTS_MAX);
         let index = self.index(collection, index)?;
-        let (from, to) = index::bounds(&index.definition, range)?;
-        let range = KeyRange::new(from.map(Key::generated), to.map(Key::generated));
+        let range = rows_to_read(&index, &read)?;
         if limit == 0 || range.is_empty() {
             return Ok(Vec::new());
         }
@@ -267,6 +300,28 @@ fn count_bytes(document: &Document, range_bytes: &mut usize) -> Result<(), ReadE
     match *range_bytes > TRANSACTION_RANGE_BYTES_MAX {
         true => Err(ReadError::TooManyBytes),
         false => Ok(()),
+    }
+}
+
+/// The rows of a range, from a place on.
+fn rows_to_read(index: &Index, read: &IndexRead<'_>) -> Result<KeyRange, IndexRangeError> {
+    let definition = &index.definition;
+    let (from, to) = index::bounds(definition, read.range)?;
+    let range = KeyRange::new(from.map(Key::generated), to.map(Key::generated));
+    let Some(IndexPlace { values, key }) = read.after else { return Ok(range) };
+    // The values must be such as rows have, and as many.
+    index::bounds(definition, &IndexRange::equal(values.clone()))?;
+    if values.len() < definition.paths.len() {
+        let (columns, got) = (definition.paths.len(), values.len());
+        let index = definition.name.clone();
+        return Err(IndexRangeError::TooFewValues { index, columns, got });
+    }
+    let mut encoded = String::new();
+    values.iter().for_each(|value| value.encode(&mut encoded));
+    let place = Key::generated(index::row_key(&encoded, key.as_str()));
+    match range.is_after(&place, read.direction) {
+        true => Ok(range),
+        false => Ok(range.after(&place, read.direction)),
     }
 }
 
