@@ -39,7 +39,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv
 
 .PHONY: setup build demo test conformance soak bench bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -58,12 +58,14 @@ test: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy
+	$(MAKE) conformance
 	cargo test --locked --workspace
 
 # Requests that schemathesis makes for each operation.
 EXAMPLES ?= 50
 
 conformance: setup
+	@scripts/setup.sh python3-venv
 	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
 

@@ -31,15 +31,29 @@ package() {
     esac
 }
 
+# Whether a program is there. Debian has the part of Python that makes virtual environments in a
+# package of its own.
+is_there() {
+    case $1 in
+    python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+install() {
+    DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends "$1" >&2
+}
+
 # As a user, nginx is often not in the PATH though it is installed.
 PATH=$PATH:/usr/sbin
+root=
+[ "$(id -u)" = 0 ] || root=sudo
 for program in "$@"; do
-    command -v "$program" >/dev/null && continue
+    is_there "$program" && continue
     name=$(package "$program")
     command -v apt-get >/dev/null || fail "$program is missing: install it, then try again"
     echo "setup: installing $name" >&2
-    root=
-    [ "$(id -u)" = 0 ] || root=sudo
-    DEBIAN_FRONTEND=noninteractive $root apt-get install --yes --no-install-recommends "$name" >&2 ||
-        fail "$name could not be installed: apt-get update, then try again"
+    # A fresh machine may not have the archive's lists yet, or old ones.
+    install "$name" || { $root apt-get update >&2 && install "$name"; } ||
+        fail "$name could not be installed; see above"
 done
