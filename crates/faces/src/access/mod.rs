@@ -20,7 +20,6 @@ pub use grant::{Grant, GrantError, Pattern, Scope};
 pub use token::{PREFIX, Secret, Token};
 
 use crate::problem::{Kind, Problem};
-use repository::CollectionName;
 use std::sync::Arc;
 
 /// Who asks.
@@ -33,8 +32,8 @@ pub(crate) enum Principal {
 }
 
 impl Principal {
-    /// Whether it may do to `collection` what needs `need`.
-    pub(crate) fn allows(&self, collection: &CollectionName, need: Need) -> bool {
+    /// Whether it may do what needs `need` to the collection of that name.
+    pub(crate) fn allows(&self, collection: &str, need: Need) -> bool {
         match self {
             Self::Anyone => true,
             Self::Holder(token) => token.grant.allows(collection, need),
@@ -42,7 +41,7 @@ impl Principal {
     }
 
     /// As `allows`; a problem where it may not.
-    pub(crate) fn require(&self, collection: &CollectionName, need: Need) -> Result<(), Problem> {
+    pub(crate) fn require(&self, collection: &str, need: Need) -> Result<(), Problem> {
         if self.allows(collection, need) {
             return Ok(());
         }
@@ -50,6 +49,14 @@ impl Principal {
         let detail =
             format!("this needs a token with scope {scope} for the collection {collection}");
         Err(Problem::new(Kind::InsufficientScope, detail))
+    }
+
+    /// The token that it holds.
+    pub(crate) fn holder(self) -> Option<Arc<Token>> {
+        match self {
+            Self::Anyone => None,
+            Self::Holder(token) => Some(token),
+        }
     }
 
     /// For what is about the server and no collection.

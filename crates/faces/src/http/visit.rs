@@ -17,7 +17,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Response, Uri, Version};
-use repository::CollectionName;
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -36,15 +36,12 @@ pub(crate) async fn respond(
     let id = request::id(&parts.headers).cloned();
     let grant = reactor.origins.grant(&parts);
     let admitted = asker.and_then(|asker| Ok((asker, admit(&parts, visit, client, reactor)?)));
-    let holder = match &admitted {
-        Ok((_, Principal::Holder(token))) => Some(token.clone()),
-        _ => None,
-    };
-    let mut response = match admitted {
+    let (mut response, holder) = match admitted {
         Ok((asker, principal)) => {
-            settle(parts, body, (visit, principal), (&asker, connection)).await
+            let from = (&asker, connection);
+            (settle(parts, body, (visit, &principal), from).await, principal.holder())
         }
-        Err(problem) => reply::write(Err(problem), parts),
+        Err(problem) => (reply::write(Err(problem), parts), None),
     };
     if holder.is_some() {
         keep_private(response.headers_mut());
@@ -102,11 +99,15 @@ fn need(visit: Visit) -> Need {
     }
 }
 
-/// The collection of a path below `/db/`.
-fn collection(path: &str) -> Option<CollectionName> {
+/// The collection of a path below `/db/`. As names are written, it is there as it is.
+fn collection(path: &str) -> Option<Cow<'_, str>> {
+    let segment = path.strip_prefix("/db/")?.split('/').next()?;
+    if !segment.contains('%') {
+        return Some(Cow::Borrowed(segment));
+    }
     match path::locate(path).ok()? {
-        path::Resource::Document(place) => Some(place.collection),
-        path::Resource::Collection(name) => Some(name),
+        path::Resource::Document(place) => Some(place.collection.to_string().into()),
+        path::Resource::Collection(name) => Some(name.to_string().into()),
         _ => None,
     }
 }
@@ -114,12 +115,12 @@ fn collection(path: &str) -> Option<CollectionName> {
 async fn settle(
     mut parts: Parts,
     body: &mut Option<Incoming>,
-    (visit, principal): (Visit, Principal),
+    (visit, principal): (Visit, &Principal),
     from: (&Asker, &Connection),
 ) -> Response<Full<Bytes>> {
     let is_by_name = || parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
     if matches!(visit.kind, Kind::Collections | Kind::Transaction) || is_by_name() {
-        parts.extensions.insert(principal);
+        parts.extensions.insert(principal.clone());
     }
     let (_, connection) = from;
     let settled = exchange::answer(&parts, body, from).await;

@@ -88,11 +88,38 @@ impl Observer {
     /// For how long commits have waited to become durable while none did.
     pub(crate) fn behind_for(&self) -> Duration {
         let stats = self.repository.stats();
-        let now = Instant::now();
-        let mut progress = self.progress.lock();
-        if stats.durable != progress.durable || stats.durable >= stats.visible {
-            *progress = Progress { durable: stats.durable, since: now };
+        self.progress.lock().see(stats.durable, stats.visible, Instant::now())
+    }
+}
+
+impl Progress {
+    /// Notes what is so at `now`, and gives the time for which commits have waited in vain.
+    fn see(&mut self, durable: CommitNumber, visible: CommitNumber, now: Instant) -> Duration {
+        if durable != self.durable || durable >= visible {
+            *self = Self { durable, since: now };
         }
-        now.saturating_duration_since(progress.since)
+        now.saturating_duration_since(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commits_that_wait_and_do_not_become_durable_count_as_standing_still() {
+        let start = Instant::now();
+        let mut progress = Progress { durable: CommitNumber(0), since: start };
+        let mut see = |durable, visible, after_s| {
+            let now = start + Duration::from_secs(after_s);
+            progress.see(CommitNumber(durable), CommitNumber(visible), now).as_secs()
+        };
+        assert_eq!(see(5, 5, 100), 0, "nothing waits");
+        assert_eq!(see(5, 5, 200), 0, "however long");
+        assert_eq!(see(5, 6, 201), 1, "the first that waits has waited since the last look");
+        assert_eq!(see(5, 9, 207), 7, "and others after it");
+        assert_eq!(see(6, 9, 208), 0, "one became durable");
+        assert_eq!(see(6, 9, 210), 2);
+        assert_eq!(see(9, 9, 220), 0);
     }
 }
