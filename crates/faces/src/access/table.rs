@@ -147,8 +147,12 @@ impl Guard {
         guard
     }
 
-    /// Whether nobody is asked for a token.
-    pub(crate) fn is_open(&self) -> bool {
+    /// Whether a client at `from` is not asked for a token. What a trusted proxy forwards from
+    /// another machine is not from this one, though the proxy is.
+    pub(crate) fn is_open(&self, from: IpAddr) -> bool {
+        if !from.to_canonical().is_loopback() {
+            return false;
+        }
         if self.access.file.is_none() {
             return true;
         }
@@ -193,6 +197,8 @@ mod tests {
     use super::*;
     use crate::access::{Grant, NewToken, Pattern, Scope};
 
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
     fn new(expires: Option<Timestamp>) -> NewToken {
         let grant = Grant::new(Scope::Read, vec![Pattern::Every]).unwrap();
         NewToken { name: String::new(), grant, created: Timestamp(0), expires }
@@ -208,12 +214,13 @@ mod tests {
         let file = TokenFile::of(place.path());
         let access = Arc::new(Access::open(Some(file.clone())).unwrap());
         let guard = Guard::new(Arc::clone(&access), true);
-        assert!(guard.is_open(), "there is no token, and only this machine can ask");
-        assert!(!Guard::new(Arc::clone(&access), false).is_open(), "others can");
+        assert!(guard.is_open(HERE), "there is no token, and only this machine can ask");
+        assert!(!guard.is_open([192, 0, 2, 1].into()), "a proxy on this machine asks for another");
+        assert!(!Guard::new(Arc::clone(&access), false).is_open(HERE), "others can");
 
         let (token, secret) = file.create(new(None)).unwrap();
         access.look_again();
-        assert!(!guard.is_open());
+        assert!(!guard.is_open(HERE));
         assert!(is_valid(&guard, secret.reveal()));
         let (other, another) = file.create(new(None)).unwrap();
         access.look_again();
@@ -225,7 +232,7 @@ mod tests {
         assert!(matches!(guard.recognise(b"sarsen_short"), Known::Malformed));
         file.revoke(&other.id).unwrap();
         access.look_again();
-        assert!(guard.is_open(), "the last token was revoked");
+        assert!(guard.is_open(HERE), "the last token was revoked");
     }
 
     #[test]
@@ -234,7 +241,7 @@ mod tests {
         let file = TokenFile::of(place.path());
         let (_, secret) = file.create(new(Some(Timestamp(1)))).unwrap();
         let guard = Guard::new(Arc::new(Access::open(Some(file)).unwrap()), true);
-        assert!(!guard.is_open());
+        assert!(!guard.is_open(HERE));
         assert!(matches!(guard.recognise(secret.reveal().as_bytes()), Known::Expired));
     }
 
@@ -249,10 +256,10 @@ mod tests {
         let good = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         access.look_again();
-        assert!(!guard.is_open() && is_valid(&guard, secret.reveal()));
+        assert!(!guard.is_open(HERE) && is_valid(&guard, secret.reveal()));
         std::fs::write(&path, "{}").unwrap();
         access.look_again();
-        assert!(!guard.is_open() && is_valid(&guard, secret.reveal()));
+        assert!(!guard.is_open(HERE) && is_valid(&guard, secret.reveal()));
         assert!(Access::open(Some(file)).is_err(), "a server does not start with it");
         std::fs::write(&path, good).unwrap();
         access.look_again();

@@ -10,8 +10,7 @@ use std::net::IpAddr;
 /// Who sends a request for something that is guarded.
 pub(crate) fn principal(parts: &Parts, guard: &Guard, from: IpAddr) -> Result<Principal, Problem> {
     refuse_in_uri(&parts.uri)?;
-    // Behind a trusted proxy there may be anybody.
-    if guard.is_open() && from.is_loopback() {
+    if guard.is_open(from) {
         return Ok(Principal::Anyone);
     }
     let Some(text) = presented(&parts.headers)? else {
@@ -46,7 +45,7 @@ pub(crate) fn principal(parts: &Parts, guard: &Guard, from: IpAddr) -> Result<Pr
 
 /// Who sends a request for something that is open, if it says so and it is true.
 pub(crate) fn recognised(parts: &Parts, guard: &Guard, from: IpAddr) -> Option<Principal> {
-    if guard.is_open() && from.is_loopback() {
+    if guard.is_open(from) {
         return Some(Principal::Anyone);
     }
     match guard.recognise(presented(&parts.headers).ok()??) {

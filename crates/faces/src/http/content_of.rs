@@ -86,7 +86,7 @@ fn check_access(list: &Transact, principal: &Principal) -> Result<(), Problem> {
             _ => Need::Write,
         };
         if let Some(collection) = operation.collection() {
-            principal.require(collection, need)?;
+            principal.require(collection.as_str(), need)?;
         }
     }
     Ok(())

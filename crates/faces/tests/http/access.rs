@@ -141,6 +141,48 @@ fn each_scope_on_its_collections_and_no_others() {
 }
 
 #[test]
+fn each_operation_of_a_transaction_needs_what_it_would_need_alone() {
+    let guarded = Guarded::start();
+    guarded.site.put("/db/notes/a", "1");
+    guarded.site.put("/db/other/a", "1");
+    let (_, token) = guarded.token(Scope::Write, &["notes"]);
+    let (_, reader) = guarded.token(Scope::Read, &["*"]);
+    let list = |token: &str, steps: &str| {
+        let fields = format!("Authorization: Bearer {token}\r\n");
+        guarded.site.ask(&put("/tx", &fields, steps).replacen("PUT", "POST", 1))
+    };
+    let write = r#"{"op":"put","collection":"notes","key":"b","value":1}"#;
+    let read = r#"{"op":"get","collection":"notes","key":"a"}"#;
+    let elsewhere = r#"{"op":"get","collection":"other","key":"a"}"#;
+    let refused = list(&token, &format!("[{write},{elsewhere}]"));
+    assert_eq!((refused.status, refused.problem()), (403, "insufficient-scope"));
+    let refused = list(&reader, &format!("[{read},{write}]"));
+    assert_eq!((refused.status, refused.problem()), (403, "insufficient-scope"));
+    assert_eq!(guarded.status("GET", "/db/notes/b", &reader), 404, "nothing was done");
+    assert_eq!(list(&reader, &format!("[{read},{elsewhere}]")).status, 200);
+    assert_eq!(list(&token, &format!("[{read},{write}]")).status, 200);
+    assert_eq!(guarded.status("GET", "/db/notes/b", &reader), 200);
+    let nobody = guarded.site.ask(&put("/tx", "", "[]").replacen("PUT", "POST", 1));
+    assert_eq!(nobody.problem(), "unauthorized");
+}
+
+#[test]
+fn the_name_of_a_request_is_its_askers_own() {
+    let guarded = Guarded::start();
+    let (_, first) = guarded.token(Scope::Write, &["*"]);
+    let (_, second) = guarded.token(Scope::Write, &["*"]);
+    let post = |token: &str| {
+        let fields = format!("Authorization: Bearer {token}\r\nIdempotency-Key: \"k\"\r\n");
+        let reply = guarded.site.ask(&put("/db/notes", &fields, "1").replacen("PUT", "POST", 1));
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        reply.field("location").unwrap().to_owned()
+    };
+    let made = post(&first);
+    assert_eq!(post(&first), made, "it ran once");
+    assert_ne!(post(&second), made, "another's request of that name is another request");
+}
+
+#[test]
 fn a_refused_write_changes_nothing_and_reads_no_body() {
     let guarded = Guarded::start();
     guarded.site.put("/db/notes/a", "1");
@@ -184,6 +226,24 @@ fn rfc9111_3_5_replies_to_a_token_are_private() {
     assert_eq!(cached("GET", "/db/notes/absent"), "private");
     assert_eq!(cached("PUT", "/db/notes/a"), "private");
     assert_eq!(cached("GET", "/metrics"), "no-store");
+}
+
+#[test]
+fn what_a_trusted_proxy_forwards_from_elsewhere_is_not_this_machines() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = TokenFile::of(folder.path());
+    let site = Site::with(|options| {
+        options.tokens = Some(file);
+        options.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    });
+    let from = |address: &str| {
+        let reply =
+            site.ask(&bare("GET", "/db/notes/a", &format!("X-Forwarded-For: {address}\r\n")));
+        reply.status
+    };
+    assert_eq!(from("192.0.2.1"), 401, "no token is configured, and the client is elsewhere");
+    assert_eq!(from("127.0.0.1"), 404);
+    assert_eq!(site.ask(&get("/db/notes/a")).status, 404);
 }
 
 #[test]
