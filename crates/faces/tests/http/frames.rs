@@ -129,6 +129,8 @@ impl Frames {
     /// The same, with settings of the client's.
     pub fn open_with(address: SocketAddr, settings: &[(u16, u32)]) -> Self {
         let stream = TcpStream::connect(address).unwrap();
+        // Frames go out one by one, and not when the one before was acknowledged.
+        stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         let mut frames = Self { stream };
