@@ -15,6 +15,8 @@ mod collections;
 mod dispatch;
 mod doors;
 mod execute;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod http;
 pub mod limits;
