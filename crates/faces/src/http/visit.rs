@@ -118,8 +118,9 @@ async fn settle(
     (visit, principal): (Visit, &Principal),
     from: (&Asker, &Connection),
 ) -> Response<Full<Bytes>> {
-    let is_by_name = || parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
-    if matches!(visit.kind, Kind::Collections | Kind::Transaction) || is_by_name() {
+    let is_read = matches!(visit.method, Method::Get | Method::Head);
+    let is_named = !is_read && parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
+    if is_named || matches!(visit.kind, Kind::Collections | Kind::Transaction) {
         parts.extensions.insert(principal.clone());
     }
     let (_, connection) = from;
