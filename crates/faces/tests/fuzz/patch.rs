@@ -19,11 +19,13 @@ pub const TARGETS: &[Target] = &[
         name: "json-patch",
         run: json_patch,
         seeds: &[
-            b"{\"a\":{\"b\":[1,2,{\"c\":null}]},\"10\":\"x\"}\xff[{\"op\":\"test\",\"path\":\"/a/b/2\",\
+            b"{\"a\":{\"b\":[1,2,{\"c\":null}]},\"10\":\"x\"}\xff\
+              [{\"op\":\"test\",\"path\":\"/a/b/2\",\
               \"value\":{\"c\":null}},{\"op\":\"move\",\"from\":\"/a/b/0\",\"path\":\"/a/b/-\"},\
               {\"op\":\"copy\",\"from\":\"/10\",\"path\":\"/7\"}]",
             b"[1,[2],3]\xff[{\"op\":\"add\",\"path\":\"/1/0\",\"value\":[]},\
-              {\"op\":\"remove\",\"path\":\"/0\"},{\"op\":\"replace\",\"path\":\"/1\",\"value\":{}}]",
+              {\"op\":\"remove\",\"path\":\"/0\"},\
+              {\"op\":\"replace\",\"path\":\"/1\",\"value\":{}}]",
             b"{\"~\":{\"/\":0},\"\":1}\xff[{\"op\":\"add\",\"path\":\"/~0/~1\",\"value\":true},\
               {\"op\":\"remove\",\"path\":\"/\"},{\"op\":\"add\",\"path\":\"\",\"value\":[0]}]",
             b"{\"o\":{\"x\":1,\"y\":2}}\xff[{\"op\":\"test\",\"path\":\"/o\",\
