@@ -45,7 +45,10 @@ pub(crate) async fn serve(
     let protocol = protocol();
     let service = {
         let (connection, streams) = (Rc::new(connection), Rc::clone(&streams));
-        service_fn(move |request| answer(request, Rc::clone(&connection), Rc::clone(&streams)))
+        // In a box: hyper and the runtime move a stream's future several times, and it is large.
+        service_fn(move |request| {
+            Box::pin(answer(request, Rc::clone(&connection), Rc::clone(&streams)))
+        })
     };
     let mut serving = pin!(protocol.serve_connection(TokioIo::new(io), service));
     let mut is_closing = false;
