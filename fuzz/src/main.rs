@@ -1,9 +1,11 @@
-//! The fuzz targets of the repository under libFuzzer, which finds inputs by coverage.
-//! `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which target runs is in the
-//! environment, because the arguments are libFuzzer's.
+//! The fuzz targets of the repository and the faces under libFuzzer, which finds inputs by
+//! coverage. `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which target runs
+//! is in the environment, because the arguments are libFuzzer's.
 
 #![no_main]
 
+#[path = "../../crates/faces/tests/fuzz/targets/mod.rs"]
+mod faces_targets;
 #[path = "../../crates/repository/tests/fuzz/model.rs"]
 mod model;
 #[path = "../../crates/repository/tests/fuzz/operations.rs"]
@@ -13,24 +15,30 @@ mod targets;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use targets::{TARGETS, Target};
 
-static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+/// A target of either: its name, what it does, and inputs to begin from.
+type Target = (&'static str, fn(&[u8]), &'static [&'static [u8]]);
+
+static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
-    let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-    TARGETS
+    let of_repository = targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
+    let of_faces = faces_targets::targets().map(|t| (t.name, t.run, t.seeds));
+    let targets: Vec<Target> = of_repository.chain(of_faces).collect();
+    let known: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
+    targets
         .iter()
-        .find(|target| target.name == name)
+        .find(|(known, ..)| *known == name)
+        .copied()
         .unwrap_or_else(|| panic!("FUZZ_TARGET is one of {}; got \"{name}\"", known.join(", ")))
 });
 
 /// Writes the target's seeds to the folder in `FUZZ_SEEDS`, where libFuzzer finds them.
 fn write_seeds() {
     let Some(folder) = std::env::var_os("FUZZ_SEEDS").map(PathBuf::from) else { return };
-    for (i, seed) in TARGET.seeds.iter().enumerate() {
+    for (i, seed) in TARGET.2.iter().enumerate() {
         let path = folder.join(format!("seed-{i}"));
         std::fs::write(&path, seed).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 }
 
-libfuzzer_sys::fuzz_target!(init: write_seeds(), |input: &[u8]| (TARGET.run)(input));
+libfuzzer_sys::fuzz_target!(init: write_seeds(), |input: &[u8]| (TARGET.1)(input));

@@ -6,6 +6,7 @@ mod cursor;
 mod explain;
 mod field;
 mod filter;
+pub(crate) mod fuzzing;
 mod order;
 mod parameters;
 mod parser;

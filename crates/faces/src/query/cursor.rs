@@ -67,6 +67,11 @@ pub(crate) fn encode(place: &Place, fingerprint: u64) -> String {
         }
     }
     push_text(&mut bytes, place.key.as_str());
+    sealed(bytes)
+}
+
+/// The text of these bytes, with their checksum.
+pub(crate) fn sealed(mut bytes: Vec<u8>) -> String {
     bytes.extend_from_slice(&sum(&bytes).to_le_bytes());
     to_base64(&bytes)
 }

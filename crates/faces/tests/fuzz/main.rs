@@ -5,14 +5,14 @@
 
 #[path = "../../../repository/tests/fuzz/mutate.rs"]
 mod mutate;
-mod patch;
+mod targets;
 
 use mutate::Mutator;
+use targets::{Target, targets};
 
 /// Gives the target its seeds and then `inputs` mutations.
 fn smoke(name: &str, inputs: usize) {
-    let targets = patch::TARGETS.iter().map(|target| (target.name, target.run, target.seeds));
-    let Some((_, run, seeds)) = targets.into_iter().find(|(known, ..)| *known == name) else {
+    let Some(Target { run, seeds, .. }) = targets().find(|target| target.name == name) else {
         panic!("there is no target {name}");
     };
     let mut mutator = Mutator::new(seeds);
@@ -24,6 +24,16 @@ fn smoke(name: &str, inputs: usize) {
             std::panic::resume_unwind(panic);
         }
     }
+}
+
+#[test]
+fn filters() {
+    smoke("filter", 20_000);
+}
+
+#[test]
+fn cursors() {
+    smoke("cursor", 20_000);
 }
 
 #[test]

@@ -1,20 +1,11 @@
 //! Patches against a model: the algorithms of the RFCs written out on trees.
 
+use super::{SEPARATOR, Target};
 use faces::fuzzing::{self, Refusal};
 use repository::json::{self, canonicalize, children, quote, unquote};
 use serde_json::{Map, Value};
 
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
-
-/// Separates the parts of an input; no UTF-8 has it.
-const SEPARATOR: u8 = 0xff;
-
-pub const TARGETS: &[Target] = &[
+pub(super) const TARGETS: &[Target] = &[
     Target {
         name: "json-patch",
         run: json_patch,

@@ -1,0 +1,69 @@
+//! What `crate::fuzzing` gives to the outside, told by the parts of a query.
+
+use crate::fuzzing::Plan;
+use crate::query::field::Record;
+use crate::query::plan::{self, Access, Column};
+use crate::query::{Query, cursor, parser, reference};
+use bytes::Bytes;
+use repository::{
+    CollectionName, CommitNumber, Document, IndexDefinition, Key, MediaType, Timestamp,
+};
+
+fn parse(component: Option<&str>) -> Result<Query, String> {
+    let collection = CollectionName::new("c").map_err(|error| error.to_string())?;
+    Query::parse(collection, component).map_err(|error| error.to_string())
+}
+
+pub(crate) fn component_again(component: &str) -> Result<String, String> {
+    let query = parse(Some(component))?;
+    let after = query.after.map(|place| cursor::encode(&place, query.fingerprint));
+    let after = after.iter().map(|cursor| ("after", cursor.as_str()));
+    Ok(reference(query.echo.iter().map(|(name, value)| (*name, value.as_str())).chain(after)))
+}
+
+pub(crate) fn cursor_again(text: &str, fingerprint: u64, fields: usize) -> Option<String> {
+    let place = cursor::decode(text, fingerprint, fields).ok()?;
+    Some(cursor::encode(&place, fingerprint))
+}
+
+pub(crate) fn cursor_of(bytes: &[u8]) -> String {
+    cursor::sealed(bytes.to_vec())
+}
+
+pub(crate) fn mistake(filter: &str) -> Option<usize> {
+    parser::parse(filter).err().map(|mistake| mistake.at)
+}
+
+pub(crate) fn plans(
+    (filter, order): (&str, &str),
+    text: &str,
+    indexes: &[IndexDefinition],
+) -> Option<Vec<Plan>> {
+    let component = reference([("filter", filter), ("order", order)]);
+    let query = parse(component.strip_prefix('?')).ok()?;
+    let document = Document {
+        media_type: MediaType::Json,
+        body: Bytes::copy_from_slice(text.as_bytes()),
+        version: CommitNumber(1),
+        created: Timestamp(0),
+        updated: Timestamp(0),
+        expires: None,
+    };
+    let key = Key::new("k").ok()?;
+    let record = Record::new(&key, &document);
+    if !query.filter.holds(&record) || query.order.values(&record).is_none() {
+        return None;
+    }
+    let indexes: Vec<&IndexDefinition> = indexes.iter().collect();
+    let by_index = |plan: plan::Plan| match plan.access {
+        Access::Keys(_) => None,
+        Access::Index(index) => {
+            let fixed = |column| match column {
+                Column::Fixed(value) => Some(value),
+                Column::Ordered(_) | Column::Other => None,
+            };
+            Some((index.name, index.range, index.columns.into_iter().map(fixed).collect()))
+        }
+    };
+    Some(plan::plans(&query, &indexes).into_iter().filter_map(by_index).collect())
+}
