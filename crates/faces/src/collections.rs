@@ -1,6 +1,7 @@
 //! The collections as resources: the list of them, how far their indexes are, and their settings.
 //! Nothing here knows HTTP; each function is the body of a transaction, or a part of one.
 
+use crate::access::{Need, Principal};
 use crate::query::{Listed, Pairs, ParameterError, limit, pairs, reference};
 use bytes::Bytes;
 use repository::{
@@ -11,8 +12,10 @@ use std::fmt::Write;
 use thiserror::Error;
 
 /// Which collections are listed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Listing {
+    /// Who asks: only what they may read is listed.
+    principal: Principal,
     limit: usize,
     /// The last one of the page before, or any other name.
     after: Option<CollectionName>,
@@ -33,7 +36,10 @@ pub(crate) enum Refused {
 
 impl Listing {
     /// The list that the query component of a URI asks for.
-    pub(crate) fn parse(component: Option<&str>) -> Result<Self, ParameterError> {
+    pub(crate) fn parse(
+        component: Option<&str>,
+        principal: Principal,
+    ) -> Result<Self, ParameterError> {
         let mut echo = pairs(component, &["limit", "after"])?;
         let value = |name| echo.iter().find(|(known, _)| *known == name).map(|(_, v)| v.as_str());
         let limit = value("limit").map_or(Ok(crate::limits::COLLECTIONS_DEFAULT), |text| {
@@ -45,7 +51,7 @@ impl Listing {
         });
         let after = after.transpose()?;
         echo.retain(|(name, _)| *name != "after");
-        Ok(Self { limit, after, echo })
+        Ok(Self { principal, limit, after, echo })
     }
 }
 
@@ -55,6 +61,8 @@ pub(crate) fn list(transaction: &mut Transaction, listing: &Listing) -> Result<L
     let mut entries = transaction.collections(listing.after.as_ref(), listing.limit + 1)?;
     let has_more = entries.len() > listing.limit;
     entries.truncate(listing.limit);
+    let next = entries.last().filter(|_| has_more).map(|entry| entry.name.to_string());
+    entries.retain(|entry| listing.principal.allows(entry.name.as_str(), Need::Read));
     let mut out = String::from("{\"collections\":[");
     for (i, entry) in entries.iter().enumerate() {
         if i > 0 {
@@ -63,15 +71,14 @@ pub(crate) fn list(transaction: &mut Transaction, listing: &Listing) -> Result<L
         append_status(transaction, entry, &mut out)?;
     }
     out.push(']');
-    let next = entries.last().filter(|_| has_more).map(|entry| entry.name.as_str());
-    if let Some(next) = next {
+    if let Some(next) = &next {
         out.push_str(",\"next\":");
         out.push_str(&json::quote(next));
     }
     out.push('}');
     let next = next.map(|next| {
         let echo = listing.echo.iter().map(|(name, value)| (*name, value.as_str()));
-        reference(echo.chain([("after", next)]))
+        reference(echo.chain([("after", next.as_str())]))
     });
     Ok(Listed { body: out.into(), next })
 }

@@ -6,6 +6,7 @@ mod accept;
 mod app;
 mod bearer;
 pub(crate) mod body;
+mod collections;
 mod conditions;
 pub(crate) mod connection;
 mod content;

@@ -10,7 +10,6 @@
 
 mod acceptable;
 pub mod access;
-#[allow(dead_code, reason = "no operation asks for them yet")]
 mod collections;
 mod dispatch;
 mod doors;
@@ -28,7 +27,6 @@ mod operation;
 mod patch;
 mod preconditions;
 mod problem;
-#[allow(dead_code, unused_imports, reason = "no operation asks for it yet")]
 mod query;
 mod reactor;
 mod replies;

@@ -280,7 +280,7 @@ pub const QUERY_REPLY_BYTES_MAX: usize = 8 << 20;
 pub const QUERY_EXAMINED_MAX: usize = 10_000;
 
 /// Bytes of the documents that one plan of a query may read. More: as above.
-pub const QUERY_EXAMINED_BYTES_MAX: usize = 64 << 20;
+pub const QUERY_EXAMINED_BYTES_MAX: usize = 32 << 20;
 
 /// Plans that are tried for a query.
 pub const QUERY_PLANS_MAX: usize = 2;
@@ -307,6 +307,10 @@ const _: () = assert!(QUERY_EXAMINED_MAX <= repository::limits::RANGE_DOCUMENTS_
 const _: () = assert!(QUERY_DOCUMENTS_MAX < QUERY_EXAMINED_MAX);
 const _: () = assert!(QUERY_INLINE_EXAMINED_MAX < QUERY_EXAMINED_MAX);
 const _: () = assert!(QUERY_REPLY_BYTES_MAX <= QUERY_EXAMINED_BYTES_MAX);
+const _: () = assert!(
+    2 * QUERY_PLANS_MAX * QUERY_EXAMINED_BYTES_MAX
+        <= repository::limits::TRANSACTION_RANGE_BYTES_MAX
+);
 // Twice for each plan that is tried (once to count), a document and a range for each batch.
 const _: () =
     assert!(4 * QUERY_PLANS_MAX * QUERY_EXAMINED_MAX <= repository::limits::TRANSACTION_READS_MAX);

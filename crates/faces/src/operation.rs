@@ -2,8 +2,10 @@
 //! protocol that the request came by; `execute` runs an operation.
 
 use crate::acceptable::Acceptable;
+use crate::collections::Listing;
 use crate::patch::Patch;
 use crate::preconditions::Preconditions;
+use crate::query::{Listed, Query};
 use bytes::Bytes;
 use repository::{
     CollectionName, CommitNumber, Document, Durability, Isolation, Key, KeyRandomness, MediaType,
@@ -55,10 +57,34 @@ pub(crate) enum Operation {
         preconditions: Preconditions,
         returns: Returns,
     },
+    /// List documents.
+    Query(Box<Query>),
+    /// List collections, those that may be read.
+    ListCollections(Listing),
+    /// Say what a collection is and how far its indexes are.
+    DescribeCollection(CollectionName),
+    /// Read the settings of a collection.
+    GetSettings { collection: CollectionName, preconditions: Preconditions },
+    /// Change the settings of a collection.
+    Configure {
+        collection: CollectionName,
+        change: SettingsChange,
+        preconditions: Preconditions,
+        returns: Returns,
+    },
     /// Perform several, all or none.
     Transact(Transact),
     /// Perform it unless it was performed before.
     Once(Box<Once>),
+}
+
+/// What should become of settings.
+#[derive(Clone, Debug)]
+pub(crate) enum SettingsChange {
+    /// They become this JSON text.
+    Put(String),
+    /// They are changed in part: a merge patch or a JSON Patch.
+    Patch(Patch),
 }
 
 /// What the key of a new document is made from.
@@ -113,6 +139,8 @@ pub(crate) enum Outcome {
     Written(Written),
     /// A document was removed.
     Deleted,
+    /// A page of documents or of collections.
+    Page(Listed),
     /// What each operation of a list came to, and where.
     Listed(Vec<(Place, Outcome)>),
 }
@@ -168,14 +196,18 @@ impl Operation {
             | Self::Put { place, .. }
             | Self::Patch { place, .. }
             | Self::Delete { place, .. } => Some(place),
-            Self::Create { .. } | Self::Transact(_) | Self::Once(_) => None,
+            _ => None,
         }
     }
 
     /// The collection it is about, if it is about one.
     pub(crate) fn collection(&self) -> Option<&CollectionName> {
         match self {
-            Self::Create { collection, .. } => Some(collection),
+            Self::Create { collection, .. }
+            | Self::GetSettings { collection, .. }
+            | Self::Configure { collection, .. }
+            | Self::DescribeCollection(collection) => Some(collection),
+            Self::Query(query) => Some(&query.collection),
             other => other.place().map(|place| &place.collection),
         }
     }
@@ -187,8 +219,14 @@ impl Operation {
             | Self::Put { preconditions, .. }
             | Self::Patch { preconditions, .. }
             | Self::Delete { preconditions, .. }
-            | Self::Create { preconditions, .. } => Some(preconditions),
-            Self::Transact(_) | Self::Once(_) => None,
+            | Self::Create { preconditions, .. }
+            | Self::GetSettings { preconditions, .. }
+            | Self::Configure { preconditions, .. } => Some(preconditions),
+            Self::Query(_)
+            | Self::ListCollections(_)
+            | Self::DescribeCollection(_)
+            | Self::Transact(_)
+            | Self::Once(_) => None,
         }
     }
 }

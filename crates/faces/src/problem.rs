@@ -2,6 +2,7 @@
 //! status and the title of each. Writing them to a socket is `http/reply`.
 
 use crate::limits;
+use crate::query::ParameterError;
 use crate::surface::Template;
 use repository::{
     BeginError, CommitError, CommitNumber, Conflict, Contested, Duplicate, Poisoned, ReadError,
@@ -21,6 +22,8 @@ pub(crate) enum Kind {
     InvalidToken,
     CrossSite,
     InsufficientScope,
+    InvalidParameter,
+    InvalidFilter,
     InvalidPatch,
     InvalidTransaction,
     NotFound,
@@ -39,6 +42,8 @@ pub(crate) enum Kind {
     UnsupportedMediaType,
     ForeignHost,
     Unindexable,
+    InvalidSettings,
+    QueryTooBroad,
     Unprocessable,
     KeyReused,
     TooManyAttempts,
@@ -63,7 +68,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 38] = [
+    pub(crate) const ALL: [Self; 42] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -73,6 +78,8 @@ impl Kind {
         Self::InvalidToken,
         Self::CrossSite,
         Self::InsufficientScope,
+        Self::InvalidParameter,
+        Self::InvalidFilter,
         Self::InvalidPatch,
         Self::InvalidTransaction,
         Self::NotFound,
@@ -91,6 +98,8 @@ impl Kind {
         Self::UnsupportedMediaType,
         Self::ForeignHost,
         Self::Unindexable,
+        Self::InvalidSettings,
+        Self::QueryTooBroad,
         Self::Unprocessable,
         Self::KeyReused,
         Self::TooManyAttempts,
@@ -115,6 +124,10 @@ impl Kind {
             Self::Unauthorized => ("unauthorized", 401, "A token is needed"),
             Self::InvalidToken => ("invalid-token", 401, "The token is not valid"),
             Self::InsufficientScope => ("insufficient-scope", 403, "The token does not allow this"),
+            Self::InvalidParameter => {
+                ("invalid-parameter", 400, "A parameter of the URI cannot be used")
+            }
+            Self::InvalidFilter => ("invalid-filter", 400, "The filter is none"),
             Self::InvalidPatch => ("invalid-patch", 400, "The body is no patch"),
             Self::InvalidTransaction => {
                 ("invalid-transaction", 400, "The body is no list of operations")
@@ -140,6 +153,10 @@ impl Kind {
             }
             Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
             Self::Unindexable => ("unindexable", 422, "The document does not fit an index"),
+            Self::InvalidSettings => {
+                ("invalid-settings", 422, "The collection cannot have these settings")
+            }
+            Self::QueryTooBroad => ("query-too-broad", 422, "The query would read too much"),
             Self::Unprocessable => ("unprocessable", 422, "The request cannot be carried out"),
             Self::KeyReused => {
                 ("idempotency-key-reused", 422, "The Idempotency-Key belongs to another request")
@@ -293,6 +310,25 @@ impl From<Poisoned> for Problem {
             "it is not known whether the request took effect: commits cannot be made durable until \
              the server's operator has reopened the repository",
         )
+    }
+}
+
+impl From<ParameterError> for Problem {
+    fn from(error: ParameterError) -> Self {
+        let kind = match &error {
+            ParameterError::Mistake { name: "filter", .. } => Kind::InvalidFilter,
+            _ => Kind::InvalidParameter,
+        };
+        let problem = Self::new(kind, error.to_string());
+        match error {
+            ParameterError::Mistake { name, mistake } => {
+                problem.with("parameter", name).with("position", mistake.at)
+            }
+            ParameterError::Repeated { name } | ParameterError::Value { name, .. } => {
+                problem.with("parameter", name)
+            }
+            ParameterError::Unknown { .. } | ParameterError::Encoding { .. } => problem,
+        }
     }
 }
 

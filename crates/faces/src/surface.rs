@@ -9,6 +9,7 @@ use hyper::Method;
 pub(crate) enum Template {
     Document,
     Collection,
+    Collections,
     Transactions,
     Health,
     Readiness,
@@ -20,9 +21,10 @@ pub(crate) enum Template {
 
 impl Template {
     /// Every one.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Document,
         Self::Collection,
+        Self::Collections,
         Self::Transactions,
         Self::Health,
         Self::Readiness,
@@ -37,6 +39,7 @@ impl Template {
         match self {
             Self::Document => "/db/{collection}/{key}",
             Self::Collection => "/db/{collection}",
+            Self::Collections => "/db",
             Self::Transactions => "/tx",
             Self::Health => "/healthz",
             Self::Readiness => "/readyz",
@@ -172,6 +175,7 @@ const CREATED: Reply = reply(201, "created", Content::None, ETAG);
 const ACCEPT_PAGE: Parameter = header("Accept", "text/html, or text/markdown");
 const NO_PAGE: Reply = problem(404, "there is no such kind of problem");
 const NOT_FOUND: Reply = problem(404, "there is no such document");
+const NO_COLLECTION: Reply = problem(404, "there is no such collection");
 const FAILED: Reply = problem(412, "a precondition is false");
 const UNCONDITIONAL: Reply = problem(428, "the collection wants a condition on overwriting");
 const CONFLICT: Reply = problem(409, "in conflict with what is there");
@@ -294,6 +298,71 @@ pub(crate) static TABLE: &[Row] = &[
             UNTYPED,
             UNFIT,
         ],
+    },
+    Row {
+        template: Template::Collection,
+        method: Method::GET,
+        id: "queryDocuments",
+        summary: "List documents; with ?settings or ?status alone, tell about the collection",
+        parameters: &[
+            query("filter", "which documents, in the language of AIP-160"),
+            query("order", "fields, each with asc or desc: stars desc, title"),
+            query("limit", "how many at most, 0 to 1000; without it 50"),
+            query("after", "the \"next\" of the page before"),
+            query("fields", "members to give: title, author.name"),
+            query("count", "true: how many there are in all"),
+            query("explain", "true: how they were found"),
+        ],
+        accepts: &[],
+        responses: &[
+            reply(200, "a page of documents", Content::Json, &["Link", "ETag", "Last-Modified"]),
+            reply(304, "you have these settings", Content::None, &["ETag"]),
+            NO_COLLECTION,
+            FAILED,
+            problem(422, "it would read too much; the index that would help"),
+        ],
+    },
+    Row {
+        template: Template::Collection,
+        method: Method::PUT,
+        id: "putSettings",
+        summary: "Give a collection its settings; make it if it is not there",
+        parameters: WRITE,
+        accepts: &["application/json"],
+        responses: &[
+            SHOWN, CREATED, WRITTEN, CONFLICT, NO_LENGTH, FAILED, TOO_LARGE, UNTYPED, UNFIT,
+        ],
+    },
+    Row {
+        template: Template::Collection,
+        method: Method::PATCH,
+        id: "patchSettings",
+        summary: "Change the settings of a collection in part",
+        parameters: WRITE,
+        accepts: &[MERGE_PATCH, JSON_PATCH],
+        responses: &[
+            SHOWN,
+            WRITTEN,
+            NO_COLLECTION,
+            CONFLICT,
+            NO_LENGTH,
+            FAILED,
+            TOO_LARGE,
+            UNTYPED,
+            UNFIT,
+        ],
+    },
+    Row {
+        template: Template::Collections,
+        method: Method::GET,
+        id: "listCollections",
+        summary: "List collections, with their settings and how far their indexes are",
+        parameters: &[
+            query("limit", "how many at most, 0 to 1000; without it 100"),
+            query("after", "the last name of the page before"),
+        ],
+        accepts: &[],
+        responses: &[reply(200, "a page of collections", Content::Json, &["Link"])],
     },
     Row {
         template: Template::Transactions,

@@ -20,7 +20,7 @@ fn bed() -> Bed {
 }
 
 fn listed(bed: &Bed, component: &str) -> (Value, Option<String>) {
-    let listing = Listing::parse(Some(component)).unwrap();
+    let listing = Listing::parse(Some(component), Principal::Anyone).unwrap();
     let listed = list(&mut bed.repository.begin().unwrap(), &listing).unwrap();
     (serde_json::from_slice(&listed.body).unwrap(), listed.next)
 }
@@ -57,7 +57,7 @@ fn parameters_of_the_list_are_checked() {
         ("after=Ä", "the parameter after: expected the name of a collection"),
         ("limit=1&limit=1", "several times"),
     ] {
-        let refused = Listing::parse(Some(component)).unwrap_err().to_string();
+        let refused = Listing::parse(Some(component), Principal::Anyone).unwrap_err().to_string();
         assert!(refused.contains(message), "{component}: {refused}");
     }
 }

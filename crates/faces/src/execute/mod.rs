@@ -1,6 +1,7 @@
 //! Runs operations: each is one transaction on the repository, and its outcome is given only when
 //! all that it reveals is durable. What an operation does in its transaction is in `stage`.
 
+mod collections;
 mod once;
 mod patch;
 mod record;

@@ -44,6 +44,7 @@ fn outcome_json(outcome: &Outcome, bodies: &mut Vec<Bytes>) -> Value {
         Outcome::Found(document) => json!({ "found": document_json(document, bodies) }),
         Outcome::NotModified { version } => json!({ "not_modified": version.0 }),
         Outcome::Absent => json!("absent"),
+        Outcome::Page(_) => unreachable!("only what writes is performed once"),
         Outcome::Deleted => json!("deleted"),
         Outcome::Written(written) => json!({ "written": {
             "new": written.is_new,

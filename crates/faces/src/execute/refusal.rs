@@ -2,7 +2,8 @@
 
 use crate::patch;
 use crate::problem::{Kind, Problem};
-use repository::{CommitNumber, MediaType, ReadError, StageError};
+use crate::query::{ParameterError, QueryError};
+use repository::{CollectionName, CommitNumber, ConfigureError, MediaType, ReadError, StageError};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
@@ -35,6 +36,13 @@ pub(super) enum Refusal {
     Steps(Vec<(usize, Refusal)>),
     /// It would take long. Never told: the operation runs again on another thread.
     Long,
+    /// A query without a result.
+    Query(QueryError),
+    /// A collection that nobody has made.
+    NoCollection(CollectionName),
+    /// Settings that a collection cannot have.
+    Settings(String),
+    Configure(ConfigureError),
     Read(ReadError),
     Stage(StageError),
 }
@@ -48,6 +56,16 @@ impl From<ReadError> for Refusal {
 impl From<StageError> for Refusal {
     fn from(error: StageError) -> Self {
         Self::Stage(error)
+    }
+}
+
+impl From<QueryError> for Refusal {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Long => Self::Long,
+            QueryError::NoCollection(name) => Self::NoCollection(name),
+            error => Self::Query(error),
+        }
     }
 }
 
@@ -100,9 +118,45 @@ impl From<Refusal> for Problem {
             ),
             Refusal::Steps(failed) => steps(failed),
             Refusal::Long => Self::internal(&"an operation ran on no thread"),
+            Refusal::Query(error) => query(error),
+            Refusal::NoCollection(name) => Self::new(
+                Kind::NotFound,
+                format!("there is no collection {name}; the first document in it makes it"),
+            ),
+            Refusal::Settings(why) => Self::new(Kind::InvalidSettings, why),
+            Refusal::Configure(error) => configure(error),
             Refusal::Read(error) => error.into(),
             Refusal::Stage(error) => error.into(),
         }
+    }
+}
+
+fn query(error: QueryError) -> Problem {
+    match error {
+        QueryError::TooBroad(broad) => {
+            let settings = broad.settings().and_then(|text| serde_json::from_str(text).ok());
+            let problem = Problem::new(Kind::QueryTooBroad, broad.to_string());
+            match settings {
+                Some(settings) => problem.with("settings", Value::Object(settings)),
+                None => problem,
+            }
+        }
+        QueryError::Cursor => {
+            ParameterError::value("after", QueryError::Cursor.to_string(), "another").into()
+        }
+        QueryError::Read(error) => error.into(),
+        QueryError::Long | QueryError::NoCollection(_) => Problem::internal(&error),
+    }
+}
+
+fn configure(error: ConfigureError) -> Problem {
+    match error {
+        ConfigureError::Settings(_) | ConfigureError::Unfit { .. } => {
+            Problem::new(Kind::InvalidSettings, error.to_string())
+        }
+        ConfigureError::Begin(error) => error.into(),
+        ConfigureError::Read(error) => error.into(),
+        ConfigureError::Commit(error) => error.into(),
     }
 }
 

@@ -1,10 +1,11 @@
 //! What each operation on one document does in its transaction.
 
 use super::refusal::Refusal;
-use super::{Thread, patch, transact};
+use super::{Thread, collections, patch, transact};
 use crate::operation::Written;
 use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
 use crate::preconditions::{Preconditions, Verdict};
+use crate::query::{self, Budget};
 use repository::{CollectionName, Document, Key, Overwrite, StageError, Transaction};
 use std::sync::Arc;
 
@@ -16,6 +17,14 @@ pub(super) fn stage(
 ) -> Result<Outcome, Refusal> {
     match operation {
         Operation::Transact(list) => transact::stage(list, tx, thread),
+        Operation::Query(query) => {
+            let budget = if thread.is_reactor { Budget::INLINE } else { Budget::FULL };
+            Ok(Outcome::Page(query::run(tx, query, budget)?))
+        }
+        Operation::ListCollections(_)
+        | Operation::DescribeCollection(_)
+        | Operation::GetSettings { .. }
+        | Operation::Configure { .. } => collections::stage(operation, tx),
         // Names are not nested.
         Operation::Once(once) => stage(&once.operation, tx, thread),
         Operation::Create { preconditions, .. }
@@ -70,7 +79,7 @@ pub(super) fn step(
         Operation::Create { collection, content, name, returns, .. } => {
             create(tx, collection, (content, *returns), name)
         }
-        Operation::Transact(_) | Operation::Once(_) => {
+        _ => {
             unreachable!("a list holds operations on documents only")
         }
     }

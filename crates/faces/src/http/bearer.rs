@@ -43,6 +43,12 @@ pub(crate) fn principal(parts: &Parts, guard: &Guard, from: IpAddr) -> Result<Pr
     })
 }
 
+/// Who asks, as `visit` found out for what looks at it again. Without it nothing is open.
+pub(crate) fn carried(parts: &Parts) -> Result<Principal, Problem> {
+    let principal = parts.extensions.get::<Principal>().cloned();
+    principal.ok_or_else(|| Problem::internal(&"it was not found out who asks"))
+}
+
 /// Who sends a request for something that is open, if it says so and it is true.
 pub(crate) fn recognised(parts: &Parts, guard: &Guard, from: IpAddr) -> Option<Principal> {
     if guard.is_open(from) {

@@ -5,7 +5,7 @@ use crate::http::content::Format;
 use crate::http::list::{self, Manner};
 use crate::http::once::Name;
 use crate::limits;
-use crate::operation::{Content, NewKey, Operation, Place, Returns, Transact};
+use crate::operation::{Content, NewKey, Operation, Place, Returns, SettingsChange, Transact};
 use crate::patch::{self, JsonPatch, Malformed, MergePatch, Patch};
 use crate::preconditions::Preconditions;
 use crate::problem::{Kind, Problem};
@@ -30,6 +30,8 @@ pub(crate) enum Target {
     Patch(Place, Format),
     /// With the key that is wished for.
     Collection(CollectionName, MediaType, Option<Key>),
+    /// The settings of a collection; in this format if they are changed in part.
+    Settings(CollectionName, Option<Format>),
     /// Of whoever asks.
     Transactions(Manner, Principal),
 }
@@ -58,6 +60,10 @@ impl Write {
                 let patch = read.map_err(|error| malformed(Kind::InvalidPatch, &error))?;
                 Operation::Patch { place, patch, preconditions, returns }
             }
+            Target::Settings(collection, format) => {
+                let change = settings(format, body, reactor).await?;
+                Operation::Configure { collection, change, preconditions, returns }
+            }
             Target::Transactions(manner, principal) => {
                 let defaults = (returns, draw_randomness()?);
                 let read =
@@ -76,6 +82,19 @@ impl Write {
             _ => Ok(operation),
         }
     }
+}
+
+async fn settings(
+    format: Option<Format>,
+    body: Bytes,
+    reactor: &Reactor,
+) -> Result<SettingsChange, Problem> {
+    let Some(format) = format else {
+        let text = canonical(body, reactor).await?;
+        return Ok(SettingsChange::Put(String::from_utf8_lossy(&text).into_owned()));
+    };
+    let read = parse(body, reactor, move |body| patch(format, body)).await?;
+    read.map(SettingsChange::Patch).map_err(|error| malformed(Kind::InvalidPatch, &error))
 }
 
 /// The list needs what each of its operations would need by itself.

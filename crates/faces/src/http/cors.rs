@@ -79,6 +79,7 @@ impl Origins {
         let template = match path::locate(parts.uri.path()) {
             Ok(Resource::App) => return Grant::Nothing,
             Ok(Resource::Document(_)) => Some(Template::Document),
+            Ok(Resource::Collections) => Some(Template::Collections),
             Ok(Resource::Collection(_)) => Some(Template::Collection),
             Ok(Resource::Transactions) => Some(Template::Transactions),
             Ok(Resource::Page(page)) => Some(page.template()),

@@ -2,8 +2,8 @@
 //!
 //! - `/db/{collection}` is a collection, `/db/{collection}/{key}` a document. Both parts are one
 //!   segment, percent-decoded to UTF-8 after the path is split, so a slash in a key is `%2F`.
-//! - No other shape under `/db` names anything: `/db`, `/db/`, an empty part, a trailing slash and
-//!   a third segment are 404.
+//! - `/db` is the list of collections. No other shape under it names anything: `/db/`, an empty
+//!   part, a trailing slash and a third segment are 404.
 //! - The segments `.` and `..`, however they are written, are 400: clients and proxies remove them
 //!   on the way (RFC 3986 §6.2.2.3), so a document there would answer some and not others.
 //! - Collections whose name starts with `_` are Sarsen's own. They are 404 and not 403: what is in
@@ -36,6 +36,8 @@ pub(crate) fn of(place: &Place) -> String {
 pub(crate) enum Resource {
     Document(Place),
     Collection(CollectionName),
+    /// The list of collections.
+    Collections,
     /// One of the server's own pages.
     Page(Page),
     /// Where lists of operations go.
@@ -68,7 +70,7 @@ fn elsewhere(path: &str) -> Result<Resource, Problem> {
     match path {
         "*" => Ok(Resource::Server),
         "/tx" => Ok(Resource::Transactions),
-        "/db" => Err(Problem::not_found()),
+        "/db" => Ok(Resource::Collections),
         _ => Ok(Page::at(path).map_or(Resource::App, Resource::Page)),
     }
 }
@@ -173,7 +175,6 @@ mod tests {
     fn shapes_and_names_that_are_refused() {
         let status = |path| locate(path).unwrap_err().kind.row().status;
         for path in [
-            "/db",
             "/db/",
             "/db//",
             "/db//a",

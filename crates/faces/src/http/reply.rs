@@ -7,13 +7,14 @@ use crate::http::exchange::Settled;
 use crate::http::{app, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::problem::Problem;
+use crate::query::Listed;
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderName, HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Uri};
@@ -64,6 +65,7 @@ fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Ful
         }
         Outcome::Written(done) => written(&done, (commit, uri), &mut headers),
         Outcome::Absent | Outcome::Deleted => Bytes::new(),
+        Outcome::Page(page) => listed_page(page, &mut headers),
         Outcome::Listed(outcomes) => {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             list::write(&outcomes, commit).into()
@@ -131,6 +133,16 @@ fn found(document: &Document, headers: &mut HeaderMap) -> Bytes {
     headers.insert(LAST_MODIFIED, http_date(document.updated));
     headers.insert(CACHE_CONTROL, REVALIDATE);
     document.body.clone()
+}
+
+/// RFC 8288: where the next page is.
+fn listed_page(page: Listed, headers: &mut HeaderMap) -> Bytes {
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, REVALIDATE);
+    if let Some(next) = page.next {
+        headers.insert(LINK, location(&format!("<{next}>; rel=\"next\"")));
+    }
+    page.body
 }
 
 /// A media type came in as a header field, or from the application's code as any text at all.

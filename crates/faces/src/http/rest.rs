@@ -1,14 +1,13 @@
 //! REST: parses the head of a request. What is complete without content is an `Operation`; the rest
 //! becomes one in `content_of`. After this nothing knows HTTP.
 
-use crate::access::Principal;
 use crate::http::content;
 use crate::http::content_of::{Target, Write};
 use crate::http::cors::Origins;
 use crate::http::list::Manner;
 use crate::http::page::Page;
 use crate::http::path::{self, Resource};
-use crate::http::{accept, conditions, once, origin, wishes};
+use crate::http::{accept, bearer, collections, conditions, once, origin, wishes};
 use crate::limits;
 use crate::operation::{Operation, Place};
 use crate::problem::{Kind, Problem};
@@ -53,6 +52,7 @@ pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
     }
     match resource {
         Resource::Document(place) => document(parts, place),
+        Resource::Collections => collections::list(parts),
         Resource::Collection(name) => collection(parts, name),
         Resource::Transactions => transactions(parts),
         Resource::Page(page) => self::page(&parts.method, page),
@@ -65,7 +65,10 @@ pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
 /// Whether not every page of the web may ask for it.
 fn is_guarded(resource: &Resource) -> bool {
     match resource {
-        Resource::Document(_) | Resource::Collection(_) | Resource::Transactions => true,
+        Resource::Document(_)
+        | Resource::Collections
+        | Resource::Collection(_)
+        | Resource::Transactions => true,
         Resource::Page(page) => *page == Page::Metrics,
         Resource::Server | Resource::App => false,
     }
@@ -150,6 +153,11 @@ fn collection(parts: &Parts, name: CollectionName) -> Result<Route, Problem> {
             let media_type = content::media_type(&parts.headers)?;
             write(parts, Target::Collection(name, media_type, wishes::slug(&parts.headers)))
         }
+        Method::GET | Method::HEAD => collections::get(parts, name),
+        Method::PUT | Method::PATCH => {
+            check_length(parts)?;
+            write(parts, collections::target(parts, name)?)
+        }
         Method::OPTIONS => Ok(Route::Options(Some(Template::Collection))),
         _ => Err(Problem::method_not_allowed(Template::Collection)),
     }
@@ -161,8 +169,7 @@ fn transactions(parts: &Parts) -> Result<Route, Problem> {
             check_length(parts)?;
             content::check_json(&parts.headers, Template::Transactions)?;
             let manner = Manner::parse(parts.uri.query())?;
-            let principal = parts.extensions.get::<Principal>().cloned();
-            write(parts, Target::Transactions(manner, principal.unwrap_or(Principal::Anyone)))
+            write(parts, Target::Transactions(manner, bearer::carried(parts)?))
         }
         Method::OPTIONS => Ok(Route::Options(Some(Template::Transactions))),
         _ => Err(Problem::method_not_allowed(Template::Transactions)),
@@ -255,6 +262,7 @@ mod tests {
     fn uri(template: Template) -> &'static str {
         match template {
             Template::Document => "/db/notes/a",
+            Template::Collections => "/db",
             Template::Collection => "/db/notes",
             Template::Transactions => "/tx",
             Template::Health => "/healthz",

@@ -29,11 +29,6 @@ impl Meta {
         ("updated", Self::Updated),
         ("expires", Self::Expires),
     ];
-
-    /// Its name, without the `@`.
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, meta)| *meta == self).map_or("", |(name, _)| name)
-    }
 }
 
 /// A way into a JSON document: names of members, numbers of elements.

@@ -170,9 +170,16 @@ impl<'a> Scan<'a> {
     ) -> Result<(), Stopped> {
         loop {
             let size = self.batch_size();
-            let batch = match &self.plan.access {
-                Access::Keys(range) => self.read_keys(transaction, range, size)?,
-                Access::Index(_) => self.read_index(transaction, size)?,
+            let read = match &self.plan.access {
+                Access::Keys(range) => self.read_keys(transaction, range, size),
+                Access::Index(_) => self.read_index(transaction, size),
+            };
+            let batch = match read {
+                // Others in the same transaction have read much already.
+                Err(ReadError::TooManyBytes | ReadError::TooManyReads) => {
+                    return Err(Stopped::Budget { found: self.found });
+                }
+                read => read?,
             };
             let is_last = batch.read < size;
             let is_beyond = self.is_beyond(&batch);

@@ -118,7 +118,6 @@ fn keys_are_decoded_and_may_hold_a_slash() {
 fn names_that_name_nothing() {
     let site = Site::start();
     for (path, problem) in [
-        ("/db", "not-found"),
         ("/db/", "not-found"),
         ("/db//a", "not-found"),
         ("/db/notes/", "not-found"),
@@ -141,7 +140,8 @@ fn the_methods_of_each_resource() {
     let site = Site::start();
     for (path, allow, wrong) in [
         ("/db/notes/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "POST"),
-        ("/db/notes", "POST, OPTIONS", "GET"),
+        ("/db/notes", "POST, GET, HEAD, PUT, PATCH, OPTIONS", "DELETE"),
+        ("/db", "GET, HEAD, OPTIONS", "PUT"),
         ("/tx", "POST, OPTIONS", "PUT"),
         ("/healthz", "GET, HEAD, OPTIONS", "DELETE"),
     ] {
@@ -155,7 +155,10 @@ fn the_methods_of_each_resource() {
                    application/vnd.sarsen.merge+json";
     let options = site.ask(&bare("OPTIONS", "/db/notes/a", ""));
     assert_eq!(options.field("accept-patch"), Some(patches));
-    assert_eq!(site.ask(&bare("OPTIONS", "/db/notes", "")).field("accept-patch"), None);
+    let options = site.ask(&bare("OPTIONS", "/db/notes", ""));
+    let patches = "application/merge-patch+json, application/json-patch+json";
+    assert_eq!(options.field("accept-patch"), Some(patches), "of settings");
+    assert_eq!(site.ask(&bare("OPTIONS", "/tx", "")).field("accept-patch"), None);
     assert_eq!(site.ask(&bare("OPTIONS", "*", "")).status, 204);
     assert_eq!(site.ask(&bare("BREW", "/db/notes/a", "")).problem(), "not-implemented");
 }

@@ -5,6 +5,7 @@
 mod access;
 mod access_log;
 mod app;
+mod collections;
 mod conditional;
 mod connections;
 mod cors;
@@ -25,6 +26,7 @@ mod metrics;
 mod openapi;
 mod patch;
 mod prefer;
+mod queries;
 mod site;
 mod slow;
 mod tls;

@@ -30,7 +30,7 @@ fn result(place: &Place, outcome: &Outcome, commit: Option<CommitNumber>, text: 
         Outcome::Found(document) => (Some(document.version), Some(document)),
         Outcome::NotModified { version } => (Some(*version), None),
         Outcome::Written(written) => (written.version.known(commit), written.shown.as_ref()),
-        Outcome::Absent | Outcome::Deleted | Outcome::Listed(_) => (None, None),
+        Outcome::Absent | Outcome::Deleted | Outcome::Listed(_) | Outcome::Page(_) => (None, None),
     };
     if matches!(outcome, Outcome::Written(written) if written.made_at.is_some()) {
         text.push_str(&format!(",\"location\":{}", quote(&path::of(place))));

@@ -17,7 +17,7 @@ fn shown(filter: &Filter) -> String {
             format!("{} {test:?}", path.pointer())
         }
         Filter::Is(Condition { field: Field::Meta(meta), test }) => {
-            format!("@{} {test:?}", meta.name())
+            format!("@{} {test:?}", format!("{meta:?}").to_lowercase())
         }
     }
 }

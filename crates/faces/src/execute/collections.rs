@@ -1,0 +1,97 @@
+//! What operations on collections do in their transaction.
+
+use super::refusal::Refusal;
+use crate::collections::{self, Refused};
+use crate::operation::{Granted, Operation, Outcome, Returns, SettingsChange, Version, Written};
+use crate::patch::Patch;
+use crate::preconditions::{Preconditions, Verdict};
+use bytes::Bytes;
+use repository::{CollectionName, Document, MediaType, Transaction};
+use std::sync::Arc;
+
+pub(super) fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Outcome, Refusal> {
+    match operation {
+        Operation::ListCollections(listing) => Ok(Outcome::Page(collections::list(tx, listing)?)),
+        Operation::DescribeCollection(name) => match collections::status(tx, name)? {
+            Some(status) => Ok(Outcome::Page(status)),
+            None => Err(Refusal::NoCollection(name.clone())),
+        },
+        Operation::GetSettings { collection, preconditions } => get(tx, collection, preconditions),
+        Operation::Configure { collection, change, preconditions, returns } => {
+            configure(tx, collection, (change, *returns), preconditions)
+        }
+        _ => Err(Refusal::Internal("an operation that is not on collections".to_owned())),
+    }
+}
+
+fn get(
+    tx: &mut Transaction,
+    name: &CollectionName,
+    conditions: &Preconditions,
+) -> Result<Outcome, Refusal> {
+    let settings = collections::settings(tx, name)?;
+    let settings = settings.ok_or_else(|| Refusal::NoCollection(name.clone()))?;
+    match conditions.for_read(&settings) {
+        Verdict::Proceed => Ok(Outcome::Found(Arc::new(settings))),
+        Verdict::NotModified => Ok(Outcome::NotModified { version: settings.version }),
+        Verdict::Failed => Err(Refusal::PreconditionFailed { current: Some(settings.version) }),
+    }
+}
+
+fn configure(
+    tx: &mut Transaction,
+    name: &CollectionName,
+    (change, returns): (&SettingsChange, Returns),
+    conditions: &Preconditions,
+) -> Result<Outcome, Refusal> {
+    let current = collections::settings(tx, name)?;
+    if conditions.for_write(current.as_ref()) == Verdict::Failed {
+        let current = current.map(|settings| settings.version);
+        return Err(Refusal::PreconditionFailed { current });
+    }
+    let text = current.as_ref().map(text);
+    let next = match (change, text) {
+        (SettingsChange::Put(next), _) => next.clone(),
+        (SettingsChange::Patch(Patch::Merge(patch)), Some(text)) => patch.apply(Some(text))?,
+        (SettingsChange::Patch(Patch::Json(patch)), Some(text)) => patch.apply(text)?,
+        (SettingsChange::Patch(_), _) => return Err(Refusal::NoCollection(name.clone())),
+    };
+    let changes = match collections::configure(tx, name, current.as_ref(), &next) {
+        Ok(changes) => changes,
+        Err(Refused::Settings(error)) => return Err(Refusal::Settings(error.to_string())),
+        Err(Refused::Configure(error)) => return Err(Refusal::Configure(error)),
+    };
+    let version = match &current {
+        Some(settings) if !changes => Version::Known(settings.version),
+        _ => Version::Own,
+    };
+    let (shown, granted) = match returns {
+        Returns::Unasked => (None, None),
+        Returns::Minimal => (None, Some(Granted::Minimal)),
+        Returns::Representation => {
+            (Some(Arc::new(shown(next, tx, current.as_ref())?)), Some(Granted::Representation))
+        }
+    };
+    let is_new = current.is_none();
+    Ok(Outcome::Written(Written { is_new, version, made_at: None, shown, granted }))
+}
+
+fn text(settings: &Document) -> &str {
+    std::str::from_utf8(&settings.body).unwrap_or_default()
+}
+
+/// The settings as a GET will show them.
+fn shown(next: String, tx: &Transaction, current: Option<&Document>) -> Result<Document, Refusal> {
+    let settings = repository::Settings::from_json(&next)
+        .map_err(|error| Refusal::Settings(error.to_string()))?;
+    let version = current.map(|settings| settings.version).unwrap_or_default();
+    let created = current.map_or(tx.time(), |settings| settings.created);
+    Ok(Document {
+        media_type: MediaType::Json,
+        body: Bytes::from(settings.to_json()),
+        version,
+        created,
+        updated: tx.time(),
+        expires: None,
+    })
+}

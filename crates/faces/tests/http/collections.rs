@@ -1,0 +1,86 @@
+//! The list of collections, and their settings.
+
+use crate::site::{Reply, Site, bare, get};
+
+const JSON: &str = "Content-Type: application/json\r\n";
+const MERGE_PATCH: &str = "Content-Type: application/merge-patch+json\r\n";
+
+fn send(site: &Site, method: &str, path: &str, fields: &str, body: &str) -> Reply {
+    let fields = format!("{fields}Content-Length: {}\r\n", body.len());
+    site.ask(&(bare(method, path, &fields) + body))
+}
+
+#[test]
+fn settings_are_put_read_and_patched() {
+    let site = Site::start();
+    assert_eq!(site.ask(&get("/db/notes?settings")).status, 404);
+    let made = send(&site, "PUT", "/db/notes", JSON, "{ \"expiry\": 5000 }");
+    assert_eq!(made.status, 201, "{made:?}");
+    let read = site.ask(&get("/db/notes?settings"));
+    assert_eq!((read.status, read.body.as_str()), (200, r#"{"expiry":5000}"#));
+    assert_eq!(read.field("etag"), made.field("etag"));
+    let tag = read.field("etag").unwrap();
+    let same = site.ask(&bare("GET", "/db/notes?settings", &format!("If-None-Match: {tag}\r\n")));
+    assert_eq!(same.status, 304);
+    let patch = r#"{"expiry":null,"conflict":"merge"}"#;
+    let fields = format!("{MERGE_PATCH}If-Match: {tag}\r\nPrefer: return=representation\r\n");
+    let patched = send(&site, "PATCH", "/db/notes?settings", &fields, patch);
+    assert_eq!((patched.status, patched.body.as_str()), (200, r#"{"conflict":"merge"}"#));
+    let stale = send(&site, "PATCH", "/db/notes", &fields, patch);
+    assert_eq!((stale.status, stale.problem()), (412, "precondition-failed"));
+    assert_eq!(site.ask(&get("/db/notes?settings")).body, r#"{"conflict":"merge"}"#);
+}
+
+#[test]
+fn settings_that_do_not_change_write_nothing() {
+    let site = Site::start();
+    let made = send(&site, "PUT", "/db/notes", JSON, r#"{"expiry":5000}"#);
+    let before = site.repository.stats().visible;
+    let again = send(&site, "PUT", "/db/notes", JSON, r#"{"expiry":5000,"durability":"synced"}"#);
+    assert_eq!((again.status, again.field("etag")), (204, made.field("etag")));
+    assert_eq!(site.repository.stats().visible, before);
+}
+
+#[test]
+fn settings_that_are_none_change_nothing() {
+    let site = Site::start();
+    send(&site, "PUT", "/db/notes", JSON, "{}");
+    for (method, path, fields, body, status, problem) in [
+        ("PUT", "/db/notes", JSON, "{", 400, "invalid-json"),
+        ("PUT", "/db/notes", JSON, r#"{"expiri":1}"#, 422, "invalid-settings"),
+        ("PUT", "/db/notes", JSON, r#"{"durability":"volatile"}"#, 422, "invalid-settings"),
+        ("PATCH", "/db/notes", MERGE_PATCH, r#"{"indexes":1}"#, 422, "invalid-settings"),
+        ("PATCH", "/db/none", MERGE_PATCH, "{}", 404, "not-found"),
+        ("PATCH", "/db/notes", JSON, "{}", 415, "unsupported-media-type"),
+        ("PUT", "/db/notes", MERGE_PATCH, "{}", 415, "unsupported-media-type"),
+        ("PUT", "/db/notes?other", JSON, "{}", 400, "invalid-parameter"),
+    ] {
+        let reply = send(&site, method, path, fields, body);
+        assert_eq!((reply.status, reply.problem()), (status, problem), "{path} {body}: {reply:?}");
+    }
+    assert_eq!(site.ask(&get("/db/notes?settings")).body, "{}");
+    assert_eq!(site.ask(&get("/db/none")).status, 404);
+}
+
+#[test]
+fn collections_are_listed_with_what_they_are() {
+    let site = Site::start();
+    let indexed = r#"{"indexes":[{"name":"by_n","paths":[{"path":"/n"}]}]}"#;
+    send(&site, "PUT", "/db/notes", JSON, indexed);
+    site.put("/db/other/a", "1");
+    crate::site::until(|| site.ask(&get("/db")).body.contains(r#""state":"ready""#));
+    let all = site.ask(&get("/db"));
+    assert_eq!((all.status, all.field("content-type")), (200, Some("application/json")));
+    let (notes, other) = all.body.split_once(r#"{"name":"other""#).unwrap();
+    assert!(notes.contains(r#""indexes":[{"name":"by_n","state":"ready"}]"#), "{notes}");
+    assert!(notes.contains(&format!(r#""settings":{indexed}"#)), "{notes}");
+    assert!(other.contains(r#""settings":{},"indexes":[]"#), "{other}");
+    let first = site.ask(&get("/db?limit=1"));
+    assert_eq!(first.field("link"), Some("<?limit=1&after=notes>; rel=\"next\""));
+    let rest = site.ask(&get("/db?limit=1&after=notes"));
+    assert!(rest.body.contains(r#""name":"other""#) && rest.field("link").is_none());
+    assert_eq!(site.ask(&get("/db?limit=x")).problem(), "invalid-parameter");
+    let status = site.ask(&get("/db/other?status"));
+    assert!(status.body.starts_with(r#"{"name":"other","version":"#), "{}", status.body);
+    assert_eq!(site.ask(&get("/db/none?status")).status, 404);
+}
