@@ -137,3 +137,17 @@ fn pages_neither_skip_nor_repeat_while_documents_come_and_go() {
         }
     }
 }
+
+#[test]
+fn a_document_is_given_once_where_an_index_has_several_rows_of_it() {
+    let index = r#"{"indexes":[{"name":"a_t","paths":[{"path":"/a"},{"path":"/t","each":true}]}]}"#;
+    let indexes = repository::Settings::from_json(index).unwrap().indexes;
+    let document = |key: &str, a: i32| {
+        (key.to_owned(), Some(serde_json::json!({"a": a, "t": ["x", "y", "z"]})))
+    };
+    let bed = Bed::new(&indexes, &[document("k", 1), document("l", 2)]);
+    let query = bed.query("t:y", "a", 5);
+    let plans = plans(&query, &[&indexes[0]]);
+    assert_eq!((plans[0].index(), plans[0].sorts), (Some("a_t"), false));
+    assert_eq!(pages(&bed, &query, &plans[0]), ["k", "l"]);
+}
