@@ -208,6 +208,7 @@ fn write(parts: &Parts, target: Target) -> Result<Route, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Principal;
     use crate::surface;
 
     use crate::http::content_of::Target;
@@ -224,7 +225,9 @@ mod tests {
     fn go(request: hyper::http::request::Builder) -> Result<Route, Problem> {
         let origins = Origins::default();
         let site = Site { has_app: false, is_local: false, origins: &origins };
-        route(&request.body(()).unwrap().into_parts().0, site)
+        let mut parts = request.body(()).unwrap().into_parts().0;
+        parts.extensions.insert(Principal::Anyone);
+        route(&parts, site)
     }
 
     fn refused(method: &str, uri: &str, fields: &[(&str, &str)]) -> Problem {
