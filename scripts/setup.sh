@@ -27,6 +27,9 @@ package() {
     nginx) echo nginx-light ;;
     apache | apache2) echo apache2 ;;
     nghttp | h2load) echo nghttp2-client ;;
+    java) echo openjdk-17-jre-headless ;;
+    javac) echo openjdk-17-jdk-headless ;;
+    mvn) echo maven ;;
     *) echo "$1" ;;
     esac
 }

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Builds the servers that `make bench-documents` measures beside Sarsen, below the build folder. What
+# is built already stays. Programs that Debian has are installed if they are missing.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail() {
+    echo "peers: $1" >&2
+    exit 1
+}
+
+scripts/setup.sh nginx h2load openssl java javac mvn
+
+# Where the archive from go.dev puts it; a shell that is no login shell may not look there.
+PATH=$PATH:/usr/local/go/bin
+command -v go >/dev/null ||
+    fail "go is missing, and Debian 12's is too old: install 1.25 or later (https://go.dev/dl)"
+
+target=${CARGO_TARGET_DIR:-target}/peers
+mkdir -p "$target/xenon" "$target/pocketbase"
+target=$(cd "$target" && pwd)
+
+echo "peers: building peers/pocketbase" >&2
+# The versions and their sums are those of go.mod and go.sum.
+(cd peers/pocketbase && go build -mod=readonly -o "$target/pocketbase/peer" .) ||
+    fail "peers/pocketbase could not be built; see above"
+
+echo "peers: building peers/xenon" >&2
+mvn --batch-mode --quiet --file peers/xenon/pom.xml "-Dpeer.directory=$target/xenon" compile >&2 ||
+    fail "peers/xenon could not be built; see above"
+(cd "$target/xenon/lib" && sha256sum --check --strict --quiet) <peers/xenon/dependencies.sha256 >&2 ||
+    fail "a library is not the one that peers/xenon/dependencies.sha256 names: delete $target/xenon"
+expected=$(wc -l <peers/xenon/dependencies.sha256)
+[ "$(find "$target/xenon/lib" -name '*.jar' | wc -l)" = "$expected" ] ||
+    fail "there are other libraries than those of dependencies.sha256: delete $target/xenon"
