@@ -4,6 +4,8 @@
 #   make demo ONCE=1   the same, then stop; fails if there was an error
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
+#   make bench-documents
+#                      measure the document API beside nginx, Xenon and PocketBase, in an hour
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
@@ -21,6 +23,12 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 ROUNDS ?= 5
 LOAD_SECONDS ?= 10
 
+# Seconds of each row of `make bench-documents` on each side; which rows, by a part of their name, and
+# which sides, as sarsen,nginx (all, if these are empty).
+SECONDS ?= 3
+ONLY ?=
+SIDES ?=
+
 # Runs of `make soak`; each kills the server 50 times. And seeds of the simulator.
 SOAK_RUNS ?= 20
 SOAK_SEEDS ?= 10000..12000
@@ -32,7 +40,8 @@ FUZZ_SECONDS ?= 60
 # measured; where it is empty, below `target`.
 MEASURE_FOLDER ?=
 
-# More options for both: SMOKE=--smoke shows that they run, and measures nothing.
+# More options for these and for `make bench-documents`: SMOKE=--smoke shows that they run, and
+# measures nothing.
 SMOKE ?=
 
 MEASURE = cargo bench --locked --package repository
@@ -41,7 +50,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv
 
-.PHONY: setup build demo test conformance soak bench bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance soak bench bench-documents bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -83,6 +92,12 @@ fuzz: setup
 bench: build
 	@scripts/setup.sh nginx wrk
 	cargo xtask bench $(ROUNDS) $(LOAD_SECONDS)
+
+# One round of a second shows as much as a smoke run can.
+bench-documents: build
+	@peers/setup.sh
+	cargo xtask bench-documents $(if $(SMOKE),1 1,$(ROUNDS) $(SECONDS)) $(SMOKE) \
+	    $(if $(ONLY),--only '$(ONLY)') $(if $(SIDES),--sides $(SIDES))
 
 bench-repository: setup
 	$(MEASURE) --bench commits -- $(MEASURE_OPTIONS)

@@ -8,13 +8,16 @@ mod limits;
 mod tidy;
 
 use bench::Bench;
+use bench::documents::{self, Documents, Side};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask tidy                     check the house rules; findings go to stdout
-       cargo xtask bench ROUNDS SECONDS     measure the release binary; the table goes to stdout";
+       cargo xtask bench ROUNDS SECONDS     measure the release binary; the table goes to stdout
+       cargo xtask bench-documents ROUNDS SECONDS [--smoke] [--only TEXT] [--sides NAME,NAME]
+                                            measure it beside nginx and the servers of peers/";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -24,7 +27,45 @@ fn main() -> ExitCode {
             (Ok(rounds), Ok(seconds)) => measure(rounds, seconds),
             _ => usage(),
         },
+        ["bench-documents", rounds, seconds, options @ ..] => {
+            match (rounds.parse(), seconds.parse(), Options::parse(options)) {
+                (Ok(rounds), Ok(seconds), Some(options)) => compare(rounds, seconds, options),
+                _ => usage(),
+            }
+        }
         _ => usage(),
+    }
+}
+
+/// Options of `bench-documents`.
+#[derive(Default)]
+struct Options {
+    smoke: bool,
+    only: String,
+    sides: Option<Vec<Side>>,
+}
+
+impl Options {
+    fn parse(mut words: &[&str]) -> Option<Self> {
+        let mut options = Self::default();
+        loop {
+            words = match words {
+                [] => return Some(options),
+                ["--smoke", rest @ ..] => {
+                    options.smoke = true;
+                    rest
+                }
+                ["--only", only, rest @ ..] => {
+                    (*only).clone_into(&mut options.only);
+                    rest
+                }
+                ["--sides", names, rest @ ..] => {
+                    options.sides = Some(names.split(',').map(Side::named).collect::<Option<_>>()?);
+                    rest
+                }
+                _ => return None,
+            }
+        }
     }
 }
 
@@ -33,9 +74,14 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-fn measure(rounds: usize, seconds: u64) -> ExitCode {
+/// Where cargo builds.
+fn target() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    let target = root().join(target);
+    root().join(target)
+}
+
+fn measure(rounds: usize, seconds: u64) -> ExitCode {
+    let target = target();
     let outcome = bench::run(&Bench {
         rounds,
         seconds,
@@ -45,6 +91,32 @@ fn measure(rounds: usize, seconds: u64) -> ExitCode {
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(rounds: usize, seconds: u64, options: Options) -> ExitCode {
+    let target = target();
+    let outcome = documents::run(&Documents {
+        rounds,
+        seconds,
+        smoke: options.smoke,
+        only: options.only,
+        sides: options.sides.unwrap_or_else(|| Side::ALL.into()),
+        sarsen: target.join("release/sarsen"),
+        peers: target.join("peers"),
+        folder: target.join("bench-documents"),
+        samples: root().join("docs/plots/documents.csv"),
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("bench: there were failed runs");
+            ExitCode::FAILURE
+        }
         Err(error) => {
             eprintln!("bench: {error}");
             ExitCode::FAILURE

@@ -5,14 +5,22 @@ use std::net::TcpStream;
 
 /// PUTs `body` under the keys 0 to `keys` - 1 of `collection`, on one connection to `authority`.
 pub fn fill(authority: &str, collection: &str, keys: u64, body: &str) -> io::Result<()> {
-    let mut stream = BufReader::new(TcpStream::connect(authority)?);
-    stream.get_ref().set_nodelay(true)?;
-    for key in 0..keys {
-        let request = format!(
+    let request = |key| {
+        format!(
             "PUT /db/{collection}/{key} HTTP/1.1\r\nHost: {authority}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
-        );
+        )
+    };
+    put_all(authority, (0..keys).map(request))
+}
+
+/// Sends each of `requests`, as HTTP/1.1 has them, when the one before is answered, on one
+/// connection to `authority`.
+pub fn put_all(authority: &str, requests: impl Iterator<Item = String>) -> io::Result<()> {
+    let mut stream = BufReader::new(TcpStream::connect(authority)?);
+    stream.get_ref().set_nodelay(true)?;
+    for request in requests {
         stream.get_mut().write_all(request.as_bytes())?;
         read_success(&mut stream)?;
     }

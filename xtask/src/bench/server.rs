@@ -88,7 +88,8 @@ fn start(program: &Path, command: &mut Command) -> Result<Child, BenchError> {
     started.map_err(|source| BenchError::Start { program: program.to_owned(), source })
 }
 
-fn free_port() -> std::io::Result<u16> {
+/// A port of loopback that nobody listens at.
+pub(super) fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 

@@ -27,7 +27,7 @@ impl Row {
 }
 
 /// The middle of sorted `values`, or the mean of the two in the middle.
-fn median(values: &[f64]) -> Option<f64> {
+pub(super) fn median(values: &[f64]) -> Option<f64> {
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
     Some(if values.len().is_multiple_of(2) { (values[middle - 1] + upper) / 2.0 } else { upper })
@@ -57,17 +57,17 @@ pub fn render(rows: &[Row], rounds: usize) -> String {
     text
 }
 
-fn push_line(text: &mut String, line: &str) {
+pub(super) fn push_line(text: &mut String, line: &str) {
     text.push_str(line);
     text.push('\n');
 }
 
-fn cell(spread: Option<[f64; 3]>, digits: usize) -> String {
+pub(super) fn cell(spread: Option<[f64; 3]>, digits: usize) -> String {
     let Some([median, lowest, highest]) = spread else { return "—".into() };
     format!("{median:.digits$} ({lowest:.digits$}–{highest:.digits$})")
 }
 
-fn machine() -> String {
+pub(super) fn machine() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
     let cpu = read("/proc/cpuinfo");
     let model = cpu.lines().find(|line| line.starts_with("model name"));
