@@ -21,22 +21,21 @@ pub(crate) enum CheckpointError {
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     let mut engine_holds = store.engine_work.lock();
+    // What a thread left half done when it panicked must not get into the engine.
+    store.tranlog.durable()?;
     let (view, time, logged, mut changed) = {
         let mut sequence = store.sequence.lock();
         let view = store.views.pin_memory();
         sequence.listed_after = view.number;
-        (view, sequence.time, sequence.logged, std::mem::take(&mut sequence.changed))
+        let cells = std::mem::take(&mut sequence.changed);
+        (view, sequence.time, sequence.logged, Taken { store, cells })
     };
     // Records without changes count too: the log before them would be kept for ever.
-    let is_behind = !changed.is_empty() || logged > *engine_holds;
+    let is_behind = !changed.cells.is_empty() || logged > *engine_holds;
     if is_behind {
         let begun = Instant::now();
-        changed = in_order(changed);
-        let written = write(store, &view, StateRow { commit: view.number, time }, &changed);
-        if let Err(error) = written {
-            store.sequence.lock().changed.append(&mut changed);
-            return Err(error);
-        }
+        sort(&mut changed.cells);
+        write(store, &view, StateRow { commit: view.number, time }, &changed.cells)?;
         *engine_holds = view.number;
         store.counters.checkpoints.record(begun.elapsed());
     }
@@ -44,16 +43,32 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     store.refresh_engine(view.number);
     let commit = view.number;
     drop(view);
-    store.hot.tidy(changed, store.views.oldest_engine().commit, &store.views);
+    let written = std::mem::take(&mut changed.cells);
+    store.hot.tidy(written, store.views.oldest_engine().commit, &store.views);
     if is_behind {
         store.tranlog.checkpointed(commit);
     }
     Ok(())
 }
 
-/// The cells by collection and key, each once. The start of each key is taken along, since looking
+/// Changes taken off the list for the engine. What is still here when this is dropped, the engine
+/// did not get, whatever the reason: it goes back on the list.
+struct Taken<'a> {
+    store: &'a Store,
+    cells: Vec<Arc<Cell>>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if !self.cells.is_empty() {
+            self.store.sequence.lock().changed.append(&mut self.cells);
+        }
+    }
+}
+
+/// Sorts the cells and key, each once. The start of each key is taken along, since looking
 /// keys up all over memory is most of the time that sorting takes.
-fn in_order(cells: Vec<Arc<Cell>>) -> Vec<Arc<Cell>> {
+fn sort(cells: &mut Vec<Arc<Cell>>) {
     let with_start = |cell: Arc<Cell>| {
         let mut start = [0; 16];
         let bytes = cell.key.as_str().as_bytes();
@@ -61,10 +76,10 @@ fn in_order(cells: Vec<Arc<Cell>>) -> Vec<Arc<Cell>> {
         start[..length].copy_from_slice(&bytes[..length]);
         (cell.collection, u128::from_be_bytes(start), cell)
     };
-    let mut cells: Vec<_> = cells.into_iter().map(with_start).collect();
-    cells.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.key.cmp(&b.2.key)));
-    cells.dedup_by(|a, b| Arc::ptr_eq(&a.2, &b.2));
-    cells.into_iter().map(|(.., cell)| cell).collect()
+    let mut sorted: Vec<_> = cells.drain(..).map(with_start).collect();
+    sorted.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| a.2.key.cmp(&b.2.key)));
+    sorted.dedup_by(|a, b| Arc::ptr_eq(&a.2, &b.2));
+    cells.extend(sorted.into_iter().map(|(.., cell)| cell));
 }
 
 fn write(

@@ -102,13 +102,13 @@ pub enum OpenError {
 /// further commit, and no reply that waits will be released, until it is opened again.
 #[derive(Clone, Debug, Error)]
 #[error(
-    "the repository cannot go on: {cause}; commits after {durable} are not durable and none is \
-     accepted until the repository is reopened: mend that, then restart sarsen"
+    "the repository cannot go on: {cause}. Commits up to {durable} are durable, those after it \
+     may be lost, and none is accepted until then"
 )]
 pub struct Poisoned {
     /// The last commit that is durable.
     pub durable: CommitNumber,
-    /// What went wrong.
+    /// What went wrong, and what to do.
     pub cause: Arc<str>,
 }
 

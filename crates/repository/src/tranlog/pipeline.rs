@@ -110,7 +110,15 @@ impl Tranlog {
     pub(crate) fn start(home: Home, start: Start) -> io::Result<Self> {
         let log = Self::stepped(home, start)?;
         let mut threads = log.threads.lock();
-        threads.push(log.supply.start()?);
+        let (shared, supply) = (Arc::clone(&log.shared), Arc::clone(&log.supply));
+        let make = move || {
+            if catch_unwind(AssertUnwindSafe(|| supply.run())).is_err() {
+                shared.poison(panicked("the tranlog's thread for segments"));
+                supply.fail();
+            }
+        };
+        threads.push(std::thread::Builder::new().name("segments".to_owned()).spawn(make)?);
+        log.supply.expect_thread();
         if let Some(writer) = log.writer.lock().take() {
             let run = || run(writer);
             threads.push(std::thread::Builder::new().name("tranlog".to_owned()).spawn(run)?);
@@ -133,9 +141,9 @@ impl Tranlog {
         self.supply.step()
     }
 
-    /// Refuses everything from now on, as after a failed write.
-    pub(crate) fn fail(&self, why: String) {
-        self.shared.poison(why);
+    /// Refuses everything from now on, as after a failed write, because `thread` panicked.
+    pub(crate) fn fail(&self, thread: &str) {
+        self.shared.poison(panicked(thread));
     }
 
     /// Whether another record may be handed over.
@@ -210,6 +218,8 @@ impl Tranlog {
     }
 
     fn wait_until(&self, is_there: impl Fn(&Shared) -> bool) -> Result<(), Poisoned> {
+        // First: whoever goes on from here must not build on what was left half done.
+        self.durable()?;
         while !is_there(&self.shared) && self.step(false)? {}
         if is_there(&self.shared) {
             return Ok(());
@@ -277,7 +287,11 @@ impl Shared {
     }
 
     /// Moves the durable number to `number`, and the synced one along with it if it was there.
+    /// Called with the queue locked, as [`Self::poison`] has it.
     fn advance(&self, number: CommitNumber) {
+        if self.poisoned.get().is_some() {
+            return;
+        }
         let is_synced = self.synced() == self.durable();
         self.durable.store(number.0, Ordering::Release);
         if is_synced {
@@ -288,23 +302,32 @@ impl Shared {
     /// Moves the durable number, and the synced one if everything written is synced; tells those
     /// who wait. Only the writer calls this.
     pub(super) fn publish(&self, durable: CommitNumber, is_synced: bool) {
+        let progress = self.progress.lock();
+        if self.poisoned.get().is_some() {
+            return;
+        }
         let moved = self.durable.swap(durable.0, Ordering::AcqRel) != durable.0;
         if is_synced {
             self.synced.store(durable.0, Ordering::Release);
         }
+        drop(progress);
         self.tell(moved);
     }
 
     /// A failed write may have reached the disk or not: nothing after it can be trusted, so
     /// nobody who waits is ever told that it succeeded.
+    /// From here on the durable number stands still, which is why both locks are held.
     fn poison(&self, cause: String) -> Poisoned {
+        let queue = self.queue.lock();
+        let progress = self.progress.lock();
         let poisoned = Poisoned { durable: self.durable(), cause: cause.into() };
+        let is_first = self.poisoned.set(poisoned.clone()).is_ok();
+        drop((progress, queue));
         log::error!("{poisoned}");
-        if self.poisoned.set(poisoned.clone()).is_err() {
-            log::error!("the tranlog was poisoned twice");
-        }
-        self.tell(true);
-        poisoned
+        // The writer ends.
+        self.filled.notify_one();
+        self.tell(is_first);
+        self.poisoned.get().cloned().unwrap_or(poisoned)
     }
 
     fn tell(&self, listeners: bool) {
@@ -319,10 +342,13 @@ impl Shared {
     }
 
     /// Sleeps until there is something to write, to sync or to publish, or until `deadline`.
-    /// `false`: the log closes and nothing is queued.
+    /// `false`: the log closes and nothing is queued, or it is poisoned.
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         let mut queue = self.queue.lock();
         loop {
+            if self.poisoned.get().is_some() {
+                return false;
+            }
             let is_done = queue.records.is_empty() && queue.through == self.durable();
             if !is_done || queue.sync_to > self.synced() {
                 return true;
@@ -346,7 +372,17 @@ impl Shared {
 }
 
 fn cause(error: &io::Error) -> String {
-    format!("the tranlog could not be written ({error})")
+    format!(
+        "the tranlog could not be written ({error}); make room on the disk, or mend it, then \
+         restart sarsen"
+    )
+}
+
+fn panicked(thread: &str) -> String {
+    format!(
+        "{thread} panicked, which is a mistake in sarsen; restart it, and report what its log \
+         says before this"
+    )
 }
 
 /// The writer's thread: runs until the log closes. A panic poisons like a failed write: nobody
@@ -354,9 +390,10 @@ fn cause(error: &io::Error) -> String {
 fn run(mut writer: Writer) {
     let shared = Arc::clone(writer.shared());
     let ended = catch_unwind(AssertUnwindSafe(|| write_until_closed(&mut writer)));
-    let ended = ended.unwrap_or_else(|_| Err(io::Error::other("the tranlog's thread panicked")));
-    if let Err(error) = ended {
-        shared.poison(cause(&error));
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => drop(shared.poison(cause(&error))),
+        Err(_) => drop(shared.poison(panicked("the tranlog's thread"))),
     }
 }
 
@@ -371,7 +408,9 @@ fn write_until_closed(writer: &mut Writer) -> io::Result<()> {
             true => None,
             false => deadline.or_else(|| Some(Instant::now() + WRITTEN_SYNC)),
         };
-        if !wrote && !shared.sleep(deadline) {
+        // What `written` commits were promised holds for a repository that is poisoned, too.
+        let ends = shared.poisoned.get().is_some() || (!wrote && !shared.sleep(deadline));
+        if ends {
             writer.step(true)?;
             return Ok(());
         }

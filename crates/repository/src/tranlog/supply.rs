@@ -7,8 +7,6 @@ use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment,
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// Unneeded segments that are kept to be used again; more are removed.
 const SPARE_SEGMENTS_MAX: usize = 4;
@@ -52,6 +50,8 @@ struct State {
     keeps_surplus: bool,
     /// A thread takes the steps; otherwise whoever needs a segment makes it.
     has_thread: bool,
+    /// The thread panicked.
+    has_failed: bool,
     closing: bool,
 }
 
@@ -85,16 +85,19 @@ impl Supply {
         self.make(self.sizes.first_bytes)
     }
 
-    /// Starts the thread that takes the steps.
-    pub(crate) fn start(self: &Arc<Self>) -> io::Result<JoinHandle<()>> {
-        let supply = Arc::clone(self);
-        let run = move || supply.run();
-        let thread = std::thread::Builder::new().name("segments".to_owned()).spawn(run)?;
+    /// Says that a thread is in [`Self::run`].
+    pub(crate) fn expect_thread(&self) {
         self.state.lock().has_thread = true;
-        Ok(thread)
     }
 
-    fn run(&self) {
+    /// Says that the thread will make nothing more: whoever waits for a segment gets an error.
+    pub(crate) fn fail(&self) {
+        self.state.lock().has_failed = true;
+        self.changed.notify_all();
+    }
+
+    /// Takes the steps until it is closed.
+    pub(crate) fn run(&self) {
         loop {
             while self.step() {}
             let mut state = self.state.lock();
@@ -178,6 +181,9 @@ impl Supply {
                     state.wanted = false;
                     drop(state);
                     return self.make(self.sizes.bytes);
+                }
+                None if state.has_failed => {
+                    return Err(io::Error::other("the thread that makes segments panicked"));
                 }
                 None if !state.has_thread => {
                     state.wanted = false;

@@ -82,7 +82,7 @@ impl Steward {
         let run = move || {
             // What it left half done, nobody may build on; and nobody would do its work.
             if catch_unwind(AssertUnwindSafe(|| work(&store))).is_err() {
-                store.tranlog.fail(format!("the repository's thread for {title} panicked"));
+                store.tranlog.fail(&format!("the repository's thread for {title}"));
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run)?;
@@ -268,26 +268,4 @@ pub(crate) fn evict(store: &Store, aim: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::errors::BeginError;
-    use crate::repository::{Options, Repository};
-
-    #[test]
-    fn a_panic_in_the_background_refuses_everything_from_then_on() {
-        let folder = tempfile::tempdir().unwrap();
-        let clock = Arc::new(|| Timestamp(1));
-        let options = Options { folder: folder.path().to_owned(), memory_bytes: 64 << 20, clock };
-        let (repository, _) = Repository::open(options).unwrap();
-        let steward = Steward { stop: Arc::default(), threads: Mutex::default() };
-        steward.run("tests", &repository.store, |_| panic!("as the test wants")).unwrap();
-        let refused = loop {
-            if let Err(error) = repository.begin() {
-                break error;
-            }
-            std::thread::yield_now();
-        };
-        assert!(matches!(refused, BeginError::Poisoned(_)), "{refused}");
-        assert!(refused.to_string().contains("the repository's thread for tests panicked"));
-    }
-}
+mod tests;
