@@ -170,8 +170,8 @@ impl Hot {
     /// first that nobody reads, until memory is down to `aim` bytes or everything was looked at
     /// twice.
     pub(crate) fn evict(&self, aim: usize, views: &Views) {
-        let collections: FxHashMap<u32, Arc<Collection>> =
-            self.everything().into_iter().map(|c| (c.id, c)).collect();
+        let by_id = || self.everything().into_iter().map(|c| (c.id, c)).collect();
+        let mut collections: FxHashMap<u32, Arc<Collection>> = by_id();
         let mut looks = 2 * self.waiting.lock().len();
         while self.bytes() > aim && looks > 0 {
             let mut waiting = self.waiting.lock();
@@ -188,7 +188,15 @@ impl Hot {
             while let Some(id) = chunk.last().map(|cell| cell.collection) {
                 let from = chunk.partition_point(|cell| cell.collection < id);
                 let cells = chunk.split_off(from);
-                for cell in collections[&id].evict(cells, engine, views) {
+                if !collections.contains_key(&id) {
+                    // It was made meanwhile.
+                    collections = by_id();
+                }
+                let waiting = match collections.get(&id) {
+                    Some(collection) => collection.evict(cells, engine, views),
+                    None => cells,
+                };
+                for cell in waiting {
                     self.let_wait(&cell);
                 }
             }
