@@ -51,6 +51,16 @@ impl Staged {
         Contested { collection, key, competitor, paths: Vec::new() }
     }
 
+    /// When that expires which the write builds on.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        let is_merged = self.merges || matches!(self.write.change, Change::Merge(_));
+        match (&self.write.change, &self.cell) {
+            (_, Some(cell)) if is_merged => cell.expires(),
+            (Change::Merge(_) | Change::Put { .. }, _) => self.base.as_ref()?.expires,
+            _ => None,
+        }
+    }
+
     /// Whether it removes something that is there.
     pub(crate) fn makes_room(&self) -> bool {
         match (&self.write.change, &self.cell) {

@@ -27,7 +27,7 @@ pub struct Contested {
     pub collection: CollectionName,
     /// Its key.
     pub key: Key,
-    /// The commit that changed it last.
+    /// The commit that changed it last; where it has expired, the last commit there was.
     pub competitor: CommitNumber,
     /// JSON Pointers to what differs, where both versions are JSON: at most
     /// [`crate::limits::CONTESTED_PATHS_MAX`].

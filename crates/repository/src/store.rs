@@ -17,7 +17,7 @@ use crate::name::{CollectionName, Key};
 use crate::record::{self, Change, Write};
 use crate::settings::OnConflict;
 use crate::tranlog::Tranlog;
-use crate::views::{View, Views};
+use crate::views::{Stay, View, Views};
 use parking_lot::Mutex;
 use std::any::Any;
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Store {
             return Ok(Decision::Conflict(conflict));
         }
         let number = sequence.last.next();
-        let time = view.time.max(sequence.time);
+        let (time, stay) = self.time_of_commit(first_to_expire, writes);
         if let Some((_, place)) = first_to_expire.filter(|(at, _)| *at <= time) {
             return Ok(Decision::Conflict(expired(place, sequence.last)));
         }
@@ -172,9 +172,28 @@ impl Store {
         }
         self.tranlog.push(number, record, durability);
         self.views.publish(number, time);
-        drop(sequence);
+        drop((stay, sequence));
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         Ok(Decision::Committed(number))
+    }
+
+    /// The time of a commit that is decided now: no view that is open is later, and none that
+    /// opens before the commit is visible sees something expired that the commit takes for alive.
+    fn time_of_commit(
+        &self,
+        first_to_expire: Option<&(Timestamp, Place)>,
+        writes: &[Staged],
+    ) -> (Timestamp, Option<Stay<'_>>) {
+        let mut time = self.views.time();
+        loop {
+            let read = first_to_expire.map(|(at, _)| *at);
+            let ends = writes.iter().filter_map(Staged::expires).chain(read);
+            let Some(end) = ends.filter(|end| *end > time).min() else { return (time, None) };
+            match self.views.stay_before(end) {
+                Ok(stay) => return (self.views.time(), Some(stay)),
+                Err(later) => time = later,
+            }
+        }
     }
 
     /// Whether any commit can be decided now.

@@ -14,6 +14,9 @@ struct Open {
     /// both only grow.
     groups: BTreeMap<(CommitNumber, EngineState), Group>,
     engine: EngineState,
+    /// No view is later while a commit is between its decision and being visible that would have
+    /// been another one then.
+    latest: Option<Timestamp>,
 }
 
 /// What a view reads that does not read from the engine.
@@ -47,8 +50,9 @@ pub struct OpenViews {
 pub(crate) struct Views {
     open: Mutex<Open>,
     visible: AtomicU64,
-    /// The time of a commit that is visible or about to be. No view is earlier, so that time never
-    /// runs backwards between a view and the commits that it sees, whatever the clock does.
+    /// The time of the latest view that was ever opened, or of the latest commit. No view and no
+    /// commit is earlier, so that time never runs backwards between any two of them, whatever the
+    /// clock does. Changed with `open` locked.
     time: AtomicU64,
     /// Views before this commit were open for too long and are refused.
     floor: AtomicU64,
@@ -57,7 +61,7 @@ pub(crate) struct Views {
 impl Views {
     pub(crate) fn new(visible: CommitNumber, time: Timestamp, engine: EngineState) -> Self {
         Self {
-            open: Mutex::new(Open { groups: BTreeMap::new(), engine }),
+            open: Mutex::new(Open { groups: BTreeMap::new(), engine, latest: None }),
             visible: AtomicU64::new(visible.0),
             time: AtomicU64::new(time.0),
             floor: AtomicU64::new(0),
@@ -72,8 +76,28 @@ impl Views {
     /// Shows everything up to `number`, committed at `time`, to new views. Only the sequencer calls
     /// this, in order, after `apply`.
     pub(crate) fn publish(&self, number: CommitNumber, time: Timestamp) {
-        self.time.store(time.0, Ordering::Relaxed);
+        if time > self.time() {
+            let _open = self.open.lock();
+            self.time.fetch_max(time.0, Ordering::Relaxed);
+        }
         self.visible.store(number.0, Ordering::Release);
+    }
+
+    /// The time of the latest view or commit: that of a commit that is decided now.
+    pub(crate) fn time(&self) -> Timestamp {
+        Timestamp(self.time.load(Ordering::Relaxed))
+    }
+
+    /// Keeps new views before `end` until what this gives is dropped; or gives the time of the
+    /// latest view, if that is not before `end`. Only the sequencer calls this.
+    pub(crate) fn stay_before(&self, end: Timestamp) -> Result<Stay<'_>, Timestamp> {
+        let mut open = self.open.lock();
+        let time = self.time();
+        if time >= end {
+            return Err(time);
+        }
+        open.latest = Some(Timestamp(end.0 - 1));
+        Ok(Stay { views: self })
     }
 
     /// Opens a view on the newest visible commit, at `now` or the time of that commit.
@@ -102,6 +126,14 @@ impl Views {
         // Read under the lock: whoever holds it afterwards knows of this view.
         let number = self.visible();
         let engine = engine.unwrap_or(open.engine);
+        let last = self.time();
+        let mut time = now.max(last);
+        if let Some(latest) = open.latest {
+            time = time.min(latest);
+        }
+        if time > last {
+            self.time.store(time.0, Ordering::Relaxed);
+        }
         let group = open.groups.entry((number, engine)).or_default();
         if is_pinned {
             group.pins += 1;
@@ -113,7 +145,6 @@ impl Views {
             group.last = now;
         }
         drop(open);
-        let time = now.max(Timestamp(self.time.load(Ordering::Relaxed)));
         View { number, time, engine, is_pinned, views: Arc::clone(self) }
     }
 
@@ -199,6 +230,18 @@ impl Views {
     }
 }
 
+/// Time stands still before a moment. See [`Views::stay_before`].
+#[derive(Debug)]
+pub(crate) struct Stay<'a> {
+    views: &'a Views,
+}
+
+impl Drop for Stay<'_> {
+    fn drop(&mut self) {
+        self.views.open.lock().latest = None;
+    }
+}
+
 /// One view: what a transaction reads. Dropping it closes it.
 #[derive(Debug)]
 pub(crate) struct View {
@@ -279,6 +322,20 @@ mod tests {
         );
         drop((old, late));
         assert_eq!(views.count(), 1, "closing what was refused changes nothing");
+    }
+
+    #[test]
+    fn time_stands_still_before_a_moment_that_would_change_a_commit() {
+        let views = Arc::new(Views::new(CommitNumber(5), Timestamp(10), EngineState::default()));
+        assert_eq!(views.open(Timestamp(50)).time, Timestamp(50));
+        assert_eq!(views.open(Timestamp(20)).time, Timestamp(50), "a clock that was set back");
+        assert_eq!(views.stay_before(Timestamp(50)).err(), Some(Timestamp(50)));
+        let stay = views.stay_before(Timestamp(51)).unwrap();
+        assert_eq!(views.open(Timestamp(70)).time, Timestamp(50));
+        drop(stay);
+        assert_eq!(views.open(Timestamp(70)).time, Timestamp(70));
+        views.publish(CommitNumber(6), Timestamp(60));
+        assert_eq!(views.open(Timestamp(0)).time, Timestamp(70));
     }
 
     #[test]

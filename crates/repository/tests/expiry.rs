@@ -206,3 +206,42 @@ fn what_has_expired_by_the_commit_is_a_conflict() {
         }
     }
 }
+
+/// As above, but the other writes nothing.
+#[test]
+fn what_a_reader_has_seen_expired_is_a_conflict() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let end = place.now.load(Ordering::Relaxed) + 1000;
+    put_until(&repository, "notes", &["session".to_owned()], Some(end));
+    place.now.store(end - 1, Ordering::Relaxed);
+    let mut first = repository.begin().unwrap();
+    assert!(first.get(&notes(), &key("session")).unwrap().is_some());
+    put(&mut first, "first", "1");
+    place.now.store(end, Ordering::Relaxed);
+    let mut second = repository.begin().unwrap();
+    assert_eq!(second.get(&notes(), &key("session")).unwrap(), None);
+    assert_eq!(second.get(&notes(), &key("first")).unwrap(), None);
+    assert!(matches!(second.commit().unwrap(), Outcome::Unchanged(_)));
+    place.now.store(end - 1, Ordering::Relaxed);
+    let outcome = first.commit().unwrap();
+    assert!(matches!(outcome, Outcome::Conflict(_)), "{outcome:?}");
+    let third = repository.begin().unwrap();
+    assert_eq!(third.time(), Timestamp(end), "a clock that is set back does not take time along");
+}
+
+#[test]
+fn own_documents_may_expire_before_the_commit() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let now = place.now.load(Ordering::Relaxed);
+    let mut own = repository.begin().unwrap();
+    let body = Bytes::from("1");
+    own.put(&notes(), &key("s"), MediaType::Json, body, Some(Timestamp(now + 5))).unwrap();
+    let all = own.range(&notes(), &KeyRange::all(), Direction::Ascending, 10).unwrap();
+    assert_eq!(all.len(), 1);
+    place.now.store(now + 6, Ordering::Relaxed);
+    put_until(&repository, "other", &["x".to_owned()], None);
+    let outcome = own.commit().unwrap();
+    assert!(matches!(outcome, Outcome::Committed(_)), "{outcome:?}");
+}

@@ -115,6 +115,7 @@ impl Client {
             transaction.set_isolation(Isolation::Snapshot);
         }
         let view = transaction.view().0;
+        around.model.pass(transaction.time().0);
         let (reads, index_reads, writes) = (Vec::new(), Vec::new(), Vec::new());
         self.open = Some(Open { transaction, is_serializable, reads, index_reads, writes });
         Ok(view)
@@ -300,8 +301,9 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
     match open.transaction.commit() {
         Ok(Outcome::Committed(number)) => {
             if open.is_serializable {
+                let time = around.model.time_ms();
                 for read in &open.index_reads {
-                    let now_seen = read.expected(around.model, u64::MAX, now);
+                    let now_seen = read.expected(around.model, u64::MAX, time);
                     expect(now_seen == read.seen, || {
                         let values = read.values;
                         format!("{number} on {view} read the index at {values:?}, which changed")
@@ -311,6 +313,11 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
                     let change = around.model.last_change(from, to);
                     expect(change <= view, || {
                         format!("{number} on {view} read {from:?}..{to:?}, which {change} changed")
+                    })?;
+                    // Somebody may have seen by then that it is gone.
+                    let seen = around.model.range((from, to), view, now);
+                    expect(seen == around.model.range((from, to), view, time), || {
+                        format!("{number} at {time} read {from:?}..{to:?}, some of which expired")
                     })?;
                 }
             } else {
@@ -322,7 +329,7 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
                     })?;
                 }
             }
-            around.model.commit(number.0, now, &open.writes);
+            around.model.commit(number.0, &open.writes);
             Ok(Step::Did(format!("commit {number}: {:?}", open.writes)))
         }
         Ok(Outcome::Unchanged(seen)) => {
@@ -332,7 +339,18 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
             Ok(Step::Did("commit nothing".to_owned()))
         }
         Ok(Outcome::Conflict(conflict)) => {
-            expect(conflict.competitor.0 > view, || format!("on {view}: {conflict:?}"))?;
+            // One without a competitor lost because what it had read has expired.
+            let time = around.model.time_ms();
+            let has_expired = open.reads.iter().any(|(from, to)| {
+                around.model.range((from, to), view, now)
+                    != around.model.range((from, to), view, time)
+            }) || open
+                .index_reads
+                .iter()
+                .any(|read| read.seen != read.expected(around.model, view, time));
+            expect(conflict.competitor.0 > view || has_expired, || {
+                format!("on {view}: {conflict:?}")
+            })?;
             Ok(Step::Did(format!("conflict with {}", conflict.competitor)))
         }
         Ok(other) => Err(Finding(format!("unexpected: {other:?}"))),

@@ -58,14 +58,18 @@ pub struct Model {
     documents: BTreeMap<Place, History>,
     /// Every commit that may still be lost, and what its reply had to wait for.
     commits: BTreeMap<u64, Durability>,
-    /// The time of the last commit.
+    /// The time of the latest view or commit.
     time_ms: u64,
 }
 
 impl Model {
-    /// Applies a commit on a view of `view_ms`.
-    pub fn commit(&mut self, number: u64, view_ms: u64, writes: &[(Place, Change)]) {
-        self.time_ms = self.time_ms.max(view_ms);
+    /// The time of the latest view or commit: that of a commit that is made now.
+    pub fn time_ms(&self) -> u64 {
+        self.time_ms
+    }
+
+    /// Applies a commit.
+    pub fn commit(&mut self, number: u64, writes: &[(Place, Change)]) {
         let now_ms = self.time_ms;
         let mut durability = Durability::Volatile;
         for (place, change) in writes {
@@ -101,7 +105,7 @@ impl Model {
         self.commits.insert(number, Durability::Synced);
     }
 
-    /// Notes that a commit was made at this time.
+    /// Notes that a view was opened, or a commit made, at this time.
     pub fn pass(&mut self, time_ms: u64) {
         self.time_ms = self.time_ms.max(time_ms);
     }

@@ -172,13 +172,10 @@ impl World {
                 Ok(())
             }
             5..7 => {
-                let before = opened.repository().stats().visible;
                 opened.reap();
                 let after = opened.repository().stats().visible;
-                if after != before {
-                    // These commits had the time of now, and no later one has an earlier time.
-                    self.model.pass(self.now_ms.load(Ordering::Relaxed));
-                }
+                // Its views had the time of now, and no later commit has an earlier one.
+                self.model.pass(self.now_ms.load(Ordering::Relaxed));
                 self.ground.trace.note(format_args!("reap, up to {after}"));
                 Ok(())
             }
@@ -298,6 +295,7 @@ impl World {
         };
         self.ground.trace.note(format_args!("found what was after {last}, at least {least}"));
         self.model.reopen(last);
+        self.model.pass(self.now_ms());
         self.ground.reopened();
         Ok(())
     }

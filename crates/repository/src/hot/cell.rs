@@ -1,6 +1,6 @@
 //! One document in memory: the versions that somebody may still read.
 
-use crate::document::{CommitNumber, Document};
+use crate::document::{CommitNumber, Document, Timestamp};
 use crate::name::Key;
 use crate::views::Views;
 use parking_lot::Mutex;
@@ -106,6 +106,11 @@ impl Cell {
     /// The commit that wrote the newest version.
     pub(crate) fn last_change(&self) -> CommitNumber {
         self.chain.lock().newest.number
+    }
+
+    /// When the newest version expires.
+    pub(crate) fn expires(&self) -> Option<Timestamp> {
+        self.chain.lock().newest.document.as_ref()?.expires
     }
 
     /// The newest version.

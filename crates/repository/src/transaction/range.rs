@@ -1,5 +1,6 @@
 //! Reading ranges: of keys, and of the values in an index. Own staged writes are in them.
 
+use super::stage::UNCOMMITTED;
 use super::{Isolation, Transaction};
 use crate::apply::Staged;
 use crate::conflict::Read;
@@ -88,7 +89,8 @@ impl Transaction {
                 Some(known) => Read::Range(known, seen),
                 None => Read::MissingRange(collection.clone(), seen),
             })?;
-            for (key, document) in &found {
+            // What is staged is not read.
+            for (key, document) in found.iter().filter(|(_, d)| d.version != UNCOMMITTED) {
                 self.note_expiry(collection, key, document);
             }
         }

@@ -19,7 +19,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// The version of a document that is staged and not committed yet.
-const UNCOMMITTED: CommitNumber = CommitNumber(0);
+pub(super) const UNCOMMITTED: CommitNumber = CommitNumber(0);
 
 impl Transaction {
     /// Stages a document, whatever is there now. `expires` replaces an earlier expiry; without

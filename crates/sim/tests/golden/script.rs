@@ -21,6 +21,8 @@ pub enum Statement {
     History(Isolation),
     /// The settings of a collection from now on.
     Settings(String, Settings),
+    /// So many milliseconds pass.
+    Time(u64),
     /// One commit that puts these; `none` deletes.
     Given(Vec<(Place, String)>),
     /// A step of a transaction, and what must come of it.
@@ -98,6 +100,10 @@ fn statement(line: &str) -> Result<Statement, String> {
             let settings = Settings::from_json(settings).map_err(|error| error.to_string())?;
             Ok(Statement::Settings(collection.to_owned(), settings))
         }
+        "time" => match rest.strip_prefix('+').map(str::parse) {
+            Some(Ok(ms)) => Ok(Statement::Time(ms)),
+            _ => Err(format!("expected `time +` and milliseconds, got `{rest}`")),
+        },
         "given" => Ok(Statement::Given(pairs(rest)?)),
         "finally" => Ok(Statement::Finally(pairs(rest)?)),
         _ => step(word, rest),

@@ -10,6 +10,7 @@ use repository::{
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -24,6 +25,7 @@ pub enum Given {
 pub struct Stage {
     given: Given,
     folder: TempDir,
+    now: Arc<AtomicU64>,
     /// `None` only while it is being reopened.
     repository: Option<Arc<Repository>>,
     names: Names,
@@ -45,12 +47,14 @@ struct Final {
 impl Stage {
     pub fn new(given: Given) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let repository = Some(open(&folder));
+        let now = Arc::new(AtomicU64::new(1_000_000));
+        let repository = Some(open(&folder, &now));
         let (open, commits, finals) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let isolation = Isolation::default();
         Self {
             given,
             folder,
+            now,
             repository,
             names: Names::default(),
             isolation,
@@ -72,6 +76,10 @@ impl Stage {
                 self.names.history += 1;
                 self.isolation = *isolation;
                 self.commits.clear();
+                Ok(())
+            }
+            Statement::Time(ms) => {
+                self.now.fetch_add(*ms, Ordering::Relaxed);
                 Ok(())
             }
             Statement::Settings(collection, settings) => self.configure(collection, settings),
@@ -113,7 +121,7 @@ impl Stage {
     /// Ends as a crash would, without a checkpoint unless it was closed, and replays the tranlog.
     pub fn reopen(&mut self) {
         self.repository = None;
-        self.repository = Some(open(&self.folder));
+        self.repository = Some(open(&self.folder, &self.now));
     }
 
     /// Everything that was expected at the end of a history, once more.
@@ -306,11 +314,12 @@ impl Stage {
     }
 }
 
-fn open(folder: &TempDir) -> Arc<Repository> {
+fn open(folder: &TempDir, now: &Arc<AtomicU64>) -> Arc<Repository> {
+    let now = Arc::clone(now);
     let options = Options {
         folder: folder.path().to_owned(),
         memory_bytes: 64 << 20,
-        clock: Arc::new(|| Timestamp(1_000_000)),
+        clock: Arc::new(move || Timestamp(now.load(Ordering::Relaxed))),
     };
     Repository::open(options).unwrap().0
 }

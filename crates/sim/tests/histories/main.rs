@@ -6,6 +6,7 @@
 mod indexes;
 mod record;
 mod registers;
+mod sessions;
 mod workload;
 
 use record::Record;
@@ -83,6 +84,13 @@ fn snapshot_isolation_allows_write_skew_and_nothing_worse() {
     let allowed = [Kind::WriteSkew, Kind::Phantom];
     let worse: Vec<_> = found.into_iter().filter(|a| !allowed.contains(&a.kind)).collect();
     assert_none(0, &worse);
+}
+
+#[test]
+fn nobody_has_what_is_over_for_somebody_before() {
+    for seed in SEEDS {
+        sessions::run(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+    }
 }
 
 #[test]
