@@ -309,7 +309,7 @@ const _: () = assert!(QUERY_INLINE_EXAMINED_MAX < QUERY_EXAMINED_MAX);
 const _: () = assert!(QUERY_REPLY_BYTES_MAX <= QUERY_EXAMINED_BYTES_MAX);
 const _: () = assert!(
     2 * QUERY_PLANS_MAX * QUERY_EXAMINED_BYTES_MAX
-        <= repository::limits::TRANSACTION_RANGE_BYTES_MAX
+        <= repository::limits::TRANSACTION_READ_BYTES_MAX
 );
 // Twice for each plan that is tried (once to count), a document and a range for each batch.
 const _: () =

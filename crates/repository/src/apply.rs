@@ -32,6 +32,8 @@ pub(crate) struct Staged {
     pub base: Option<Arc<Document>>,
     /// Where the document is in memory, if it was found there.
     pub cell: Option<Arc<Cell>>,
+    /// The rows in indexes of what the write makes, and of `base`.
+    pub rows: (usize, usize),
     /// What is put is what merge operations have made of the document that was read. Another's
     /// change may be the same and must count as well, so it is not merged with this one.
     pub is_computed: bool,

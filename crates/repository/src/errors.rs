@@ -149,13 +149,17 @@ pub enum ReadError {
     #[error("the storage engine could not read: {0}; run `sarsen verify --data DIR`")]
     Engine(Arc<str>),
     /// The transaction noted more reads than the bound.
-    #[error("a transaction reads at most {max} documents", max = limits::TRANSACTION_READS_MAX)]
-    TooManyReads,
-    /// See [`crate::limits::TRANSACTION_RANGE_BYTES_MAX`].
     #[error(
-        "the ranges that the transaction read give more than {} MiB of documents; \
-         read them in several transactions",
-        limits::TRANSACTION_RANGE_BYTES_MAX >> 20
+        "a transaction notes at most {max} reads, of documents, of ranges and of the values that \
+         unique indexes are to have; do it in several transactions",
+        max = limits::TRANSACTION_READS_MAX
+    )]
+    TooManyReads,
+    /// See [`crate::limits::TRANSACTION_READ_BYTES_MAX`].
+    #[error(
+        "a transaction reads at most {} MiB of documents, those included in whose place it \
+         writes; do it in several transactions",
+        limits::TRANSACTION_READ_BYTES_MAX >> 20
     )]
     TooManyBytes,
     /// The view was open for too long.
@@ -203,7 +207,10 @@ pub enum StageError {
         bytes: usize,
     },
     /// The transaction stages more writes than the bound.
-    #[error("a transaction writes at most {max} documents", max = limits::TRANSACTION_WRITES_MAX)]
+    #[error(
+        "a transaction writes at most {max} documents; write them in several transactions",
+        max = limits::TRANSACTION_WRITES_MAX
+    )]
     TooManyWrites,
     /// The documents of the transaction have more rows in indexes than the bound.
     #[error(
@@ -213,7 +220,11 @@ pub enum StageError {
     )]
     TooManyRows,
     /// The writes of the transaction together are too large.
-    #[error("a transaction writes at most {max} bytes", max = limits::TRANSACTION_BYTES_MAX)]
+    #[error(
+        "the writes of a transaction have at most {max} bytes together; write them in several \
+         transactions",
+        max = limits::TRANSACTION_BYTES_MAX
+    )]
     TransactionTooLarge,
     /// The path of a merge operation is too long.
     #[error(
@@ -226,7 +237,8 @@ pub enum StageError {
     },
     /// Too many merge operations on one document.
     #[error(
-        "a transaction stages at most {max} merge operations on a document",
+        "a transaction stages at most {max} merge operations on a document; use several \
+         transactions, or put the result",
         max = limits::MERGES_MAX
     )]
     TooManyMerges,

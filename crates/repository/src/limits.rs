@@ -15,17 +15,19 @@ pub const MEDIA_TYPE_BYTES_MAX: usize = 255;
 /// Most writes in one transaction. More: `StageError::TooManyWrites`.
 pub const TRANSACTION_WRITES_MAX: usize = 10_000;
 
-/// Most reads noted by one transaction. More: `ReadError::TooManyReads`.
+/// Most reads noted by one transaction, values of unique indexes included. More:
+/// `ReadError::TooManyReads`.
 pub const TRANSACTION_READS_MAX: usize = 100_000;
 
 /// Most rows of indexes that one transaction may come to add and remove: those of the documents
-/// that it stages, and of the documents in their place. More: `StageError::TooManyRows`. The reaper
-/// leaves what is more for its next commit.
+/// that it stages, and of the documents in their place. More: `StageError::TooManyRows`, and the
+/// transaction goes on without the write. The reaper leaves what is more for its next commit.
 pub const TRANSACTION_ROWS_MAX: usize = 200_000;
 
-/// Most bytes of documents that the ranges read by one transaction give, all together. More:
-/// `ReadError::TooManyBytes`.
-pub const TRANSACTION_RANGE_BYTES_MAX: usize = 128 << 20;
+/// Most bytes of documents that one transaction reads, by key, in ranges, and in the place of what
+/// it stages; what it reads twice counts twice. They may have to stay in memory until it ends.
+/// More: `ReadError::TooManyBytes`.
+pub const TRANSACTION_READ_BYTES_MAX: usize = 128 << 20;
 
 /// Most bytes in the record of one transaction. More: `StageError::TransactionTooLarge`.
 pub const TRANSACTION_BYTES_MAX: usize = 32 << 20;
@@ -119,6 +121,18 @@ pub const REAP_DOCUMENTS_MAX: usize = 500;
 
 /// Documents that one commit of the building of an index passes.
 pub const BUILD_DOCUMENTS_MAX: usize = 250;
+
+/// Rows that such a commit adds, unless one document alone has more. The documents that have what
+/// is more wait for the next.
+pub const BUILD_ROWS_MAX: usize = 10_000;
+
+/// Bytes of the documents that one background commit reads, unless one alone has more. More wait
+/// for the next.
+pub const BACKGROUND_BYTES_MAX: usize = 16 << 20;
+
+const _: () = assert!(INDEXES_MAX * INDEX_ROWS_MAX <= TRANSACTION_READS_MAX);
+const _: () = assert!(INDEXES_MAX * INDEX_ROWS_MAX + BUILD_ROWS_MAX <= TRANSACTION_ROWS_MAX);
+const _: () = assert!(BACKGROUND_BYTES_MAX + DOCUMENT_BYTES_MAX <= TRANSACTION_READ_BYTES_MAX);
 
 /// Numbers that opening skips where there are volatile collections, so that none is given twice.
 /// Half as many commits after the last one that the log was told of, which the loss of power may

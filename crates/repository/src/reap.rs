@@ -8,9 +8,12 @@ use crate::configure::BuildFailure;
 use crate::cursor::Cursor;
 use crate::durability::Durability;
 use crate::errors::{CommitError, ReadError, StageError};
-use crate::hot::{Collection, Index};
+use crate::hot::{Collection, Index, alive};
 use crate::index;
-use crate::limits::{BUILD_DOCUMENTS_MAX, REAP_DOCUMENTS_MAX, TRANSACTION_ROWS_MAX};
+use crate::limits::{
+    BACKGROUND_BYTES_MAX, BUILD_DOCUMENTS_MAX, BUILD_ROWS_MAX, REAP_DOCUMENTS_MAX,
+    TRANSACTION_ROWS_MAX,
+};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::{Change, Write};
@@ -48,6 +51,8 @@ pub(crate) struct Reaper {
     rounds: u32,
     /// The index that is being built, and the last document that was passed.
     building: Option<(u32, Option<Key>)>,
+    /// What was said last of what stands in the way: it is said once, and not in every round.
+    told: Option<String>,
 }
 
 impl Reaper {
@@ -56,12 +61,18 @@ impl Reaper {
             return;
         }
         let done = self.reap(store).and_then(|()| self.tend_indexes(store));
-        // A repository that closes or is full says so to everybody; there is nothing to add.
-        if let Err(delay) = done
-            && !matches!(delay, Delay::Commit(_))
-        {
-            log::error!("background work stopped, it will be tried again: {delay}");
+        let told = match done {
+            // A repository that closes or is full says so to everybody; there is nothing to add.
+            Err(Delay::Commit(
+                CommitError::Closed | CommitError::Poisoned(_) | CommitError::Overloaded(_),
+            )) => return,
+            Err(delay) => Some(delay.to_string()),
+            Ok(()) => None,
+        };
+        if let Some(delay) = told.as_ref().filter(|told| self.told.as_ref() != Some(told)) {
+            log::error!("background work stopped, it is tried again all the time: {delay}");
         }
+        self.told = told;
     }
 
     /// Removes what has expired.
@@ -150,7 +161,7 @@ fn reap_some(
     let mut last = None;
     let mut writes = Vec::new();
     let mut durability = Durability::Volatile;
-    let mut rows_removed = 0;
+    let (mut rows_removed, mut bytes) = (0, 0);
     while writes.len() < REAP_DOCUMENTS_MAX
         && let Some((row, _)) = cursor.next()?
     {
@@ -166,14 +177,17 @@ fn reap_some(
             false => store.find_once(&view, &collection, &key)?,
         };
         rows_removed += shape.count_rows(base.as_deref());
-        if rows_removed > TRANSACTION_ROWS_MAX && !writes.is_empty() {
+        bytes += base.as_ref().map_or(0, |document| document.body.len());
+        let is_much = rows_removed > TRANSACTION_ROWS_MAX || bytes > BACKGROUND_BYTES_MAX;
+        if is_much && !writes.is_empty() {
             break;
         }
         durability = durability.max(collection.durability());
         let change = Change::Expire(at);
         let write = Write { collection: collection.name.clone(), key, change };
         let collection = Some(collection);
-        writes.push(Staged { write, collection, base, cell, is_computed: false, merges: false });
+        let (rows, is_computed, merges) = ((0, 0), false, false);
+        writes.push(Staged { write, collection, base, cell, rows, is_computed, merges });
         last = Some(row);
     }
     if writes.is_empty() {
@@ -218,14 +232,22 @@ fn build_some(
     let range = KeyRange::new(from, Bound::Unbounded);
     // Expired ones too: they have their rows until they are removed.
     let keys = transaction.keys(collection, range, BUILD_DOCUMENTS_MAX)?;
-    let last = keys.last().cloned();
+    let (mut last, mut passed) = (None, 0);
+    let (mut rows, mut bytes) = (0, 0);
     for key in &keys {
-        let document = transaction.peek(&collection.name, key)?;
-        let values = document.map(|document| index::values(&index.definition, &document));
+        let document = transaction.present(collection, key)?;
+        rows += collection.shape().count_rows_to_build(document.as_deref());
+        bytes += document.as_ref().map_or(0, |document| document.body.len());
+        if passed > 0 && (rows > BUILD_ROWS_MAX || bytes > BACKGROUND_BYTES_MAX) {
+            break;
+        }
+        let values = alive(document, transaction.time())
+            .map(|document| index::values(&index.definition, &document));
         if let Some(Err(why)) = values {
             return Ok(fail(index, BuildFailure::Unfit { key: key.clone(), why }));
         }
         transaction.stage(&collection.name, key, Change::Reindex)?;
+        (last, passed) = (Some(key.clone()), passed + 1);
     }
     if keys.is_empty() {
         let name = CollectionName::generated(COLLECTIONS);
@@ -235,7 +257,7 @@ fn build_some(
     }
     match transaction.commit()? {
         Outcome::Committed(_) | Outcome::Unchanged(_) => {
-            index.passed.fetch_add(keys.len() as u64, Ordering::Relaxed);
+            index.passed.fetch_add(passed, Ordering::Relaxed);
             Ok(last.map_or(Built::All, Built::Some))
         }
         Outcome::Conflict(_) | Outcome::HeldBack => Ok(Built::Again),

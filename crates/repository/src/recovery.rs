@@ -235,7 +235,15 @@ impl Replay {
             }
             _ => None,
         };
-        Ok(Staged { write, collection, base, cell, is_computed: false, merges: false })
+        Ok(Staged {
+            write,
+            collection,
+            base,
+            cell,
+            rows: (0, 0),
+            is_computed: false,
+            merges: false,
+        })
     }
 }
 

@@ -4,13 +4,19 @@
 
 mod harness;
 
+use bytes::Bytes;
 use harness::bench::Bench;
 use harness::indexes::{BY_N, add, build, configured, delete, find_all, must_commit, stage};
-use harness::{Place, close_and_verify, configure, key, notes, put, verified, wait_built};
-use repository::limits::BUILD_DOCUMENTS_MAX;
+use harness::{
+    Place, close_and_verify, commit, configure, key, named, notes, put, verified, wait_built,
+};
+use repository::limits::{
+    BUILD_DOCUMENTS_MAX, BUILD_ROWS_MAX, INDEX_ROWS_MAX, TRANSACTION_READS_MAX,
+    TRANSACTION_ROWS_MAX,
+};
 use repository::{
-    BuildFailure, Direction, IndexRange, IndexState, MediaType, Outcome, ReadError, StageError,
-    Timestamp, Transaction,
+    BuildFailure, Direction, IndexRange, IndexState, MediaType, Merge, Outcome, ReadError,
+    StageError, Timestamp, Transaction,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -236,4 +242,86 @@ fn an_index_of_a_merge_commit_is_right_after_recovery() {
     bench.crash(true);
     assert_eq!(find_all(bench.repository(), "by_n"), before);
     verified(&bench.stop());
+}
+
+fn list(from: usize, count: usize) -> String {
+    let all: Vec<String> = (from..from + count).map(|value| value.to_string()).collect();
+    format!("[{}]", all.join(","))
+}
+
+/// Together these documents have more unique values than a transaction may note.
+#[test]
+fn rows_that_building_adds_in_one_commit() {
+    const DOCUMENTS: usize = 300;
+    const EACH: usize = 500;
+    assert!(BUILD_DOCUMENTS_MAX * EACH > TRANSACTION_READS_MAX);
+    let bench = Bench::with_memory(1 << 30);
+    for at in 0..DOCUMENTS {
+        let mut transaction = bench.repository().begin().unwrap();
+        put(&mut transaction, &format!("{at:04}"), &list(at * EACH, EACH));
+        commit(bench.repository(), transaction);
+    }
+    let index = r#"{"indexes":[{"name":"i","paths":[{"path":"","each":true}],"unique":true}]}"#;
+    configure(bench.repository(), "notes", index);
+    bench.write_log();
+    let before = bench.repository().stats().commits;
+    bench.reap();
+    let commits = bench.repository().stats().commits - before;
+    assert_eq!(bench.repository().indexes()[0].state, IndexState::Ready);
+    assert_eq!(commits as usize, (DOCUMENTS * EACH).div_ceil(BUILD_ROWS_MAX) + 1);
+    assert_eq!(verified(&bench.stop()), DOCUMENTS as u64);
+}
+
+fn indexed_lists() -> Bench {
+    let bench = Bench::with_memory(1 << 30);
+    let index = r#"{"indexes":[{"name":"i","paths":[{"path":"","each":true}]}]}"#;
+    configure(bench.repository(), "notes", index);
+    (0..3).for_each(|_| bench.reap());
+    bench
+}
+
+#[test]
+fn rows_of_merge_operations_count() {
+    let bench = indexed_lists();
+    let mut transaction = bench.repository().begin().unwrap();
+    let insert = Merge::InsertIfAbsent { path: String::new(), value: list(0, INDEX_ROWS_MAX) };
+    for at in 0..TRANSACTION_ROWS_MAX / INDEX_ROWS_MAX {
+        transaction.merge(&notes(), &key(&at.to_string()), insert.clone()).unwrap();
+    }
+    let append = |value: &str| Merge::Append { path: String::new(), value: value.to_owned() };
+    let beyond = transaction.merge(&notes(), &key("beyond"), append("1"));
+    assert!(matches!(beyond, Err(StageError::TooManyRows)), "{beyond:?}");
+    let small = Merge::InsertIfAbsent { path: String::new(), value: "{}".to_owned() };
+    transaction.merge(&notes(), &key("small"), small).unwrap();
+    commit(bench.repository(), transaction);
+    let mut transaction = bench.repository().begin().unwrap();
+    put(&mut transaction, "a", &list(0, INDEX_ROWS_MAX - 1));
+    transaction.merge(&notes(), &key("b"), append("1")).unwrap();
+    for value in 2..9 {
+        transaction.merge(&notes(), &key("b"), append(&value.to_string())).unwrap();
+    }
+    commit(bench.repository(), transaction);
+}
+
+/// What is staged again counts once, and what is refused counts for nothing.
+#[test]
+fn a_refusal_for_rows_leaves_the_transaction() {
+    let bench = indexed_lists();
+    let full = TRANSACTION_ROWS_MAX / INDEX_ROWS_MAX;
+    let mut transaction = bench.repository().begin().unwrap();
+    for _ in 0..full + 2 {
+        put(&mut transaction, "same", &list(0, INDEX_ROWS_MAX));
+    }
+    for at in 1..full {
+        put(&mut transaction, &at.to_string(), &list(0, INDEX_ROWS_MAX));
+    }
+    for _ in 0..2 {
+        let body = Bytes::from(list(0, INDEX_ROWS_MAX));
+        let beyond = transaction.put(&notes(), &key("beyond"), MediaType::Json, body, None);
+        assert!(matches!(beyond, Err(StageError::TooManyRows)), "{beyond:?}");
+    }
+    put(&mut transaction, "same", "{}");
+    put(&mut transaction, "beyond", &list(0, INDEX_ROWS_MAX));
+    transaction.put(&named("plain"), &key("x"), MediaType::Json, Bytes::from("1"), None).unwrap();
+    commit(bench.repository(), transaction);
 }

@@ -26,7 +26,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("TRANSACTION_WRITES_MAX", "tests/limits.rs", "writes_of_a_transaction"),
     ("TRANSACTION_READS_MAX", "tests/limits.rs", "reads_of_a_transaction"),
     ("TRANSACTION_ROWS_MAX", "tests/limits.rs", "rows_of_a_transaction"),
-    ("TRANSACTION_RANGE_BYTES_MAX", "tests/limits.rs", "bytes_that_ranges_give"),
+    ("TRANSACTION_READ_BYTES_MAX", "tests/memory.rs", "bytes_that_a_transaction_reads"),
     ("TRANSACTION_BYTES_MAX", "tests/limits.rs", "bytes_of_a_transaction"),
     ("MERGE_PATH_BYTES_MAX", "tests/transactions.rs", "merge_limits_leave_what_was_staged"),
     ("MERGES_MAX", "tests/transactions.rs", "merge_limits_leave_what_was_staged"),
@@ -61,6 +61,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ),
     ("REAP_DOCUMENTS_MAX", "tests/expiry.rs", "what_one_commit_removes_is_bounded"),
     ("BUILD_DOCUMENTS_MAX", "tests/limits.rs", "documents_that_building_passes_in_one_commit"),
+    ("BUILD_ROWS_MAX", "tests/index_building.rs", "rows_that_building_adds_in_one_commit"),
+    ("BACKGROUND_BYTES_MAX", "tests/memory.rs", "bytes_that_a_background_commit_reads"),
     ("VOLATILE_COMMITS_MAX", "src/store.rs", "commits_that_the_log_does_not_know_are_bounded"),
     ("VOLATILE_MARK_MS", "tests/limits.rs", "the_log_is_told_of_volatile_commits"),
 ];
@@ -171,28 +173,6 @@ fn reads_of_a_transaction() {
     assert!(matches!(beyond, Err(ReadError::TooManyReads)), "{beyond:?}");
     stage(&mut transaction, "a", body(2)).unwrap();
     must_commit(transaction);
-}
-
-/// Large documents, of which a part of what one range may name takes more than memory should.
-#[test]
-fn bytes_that_ranges_give() {
-    let bench = Bench::with_memory(1 << 30);
-    let count = TRANSACTION_RANGE_BYTES_MAX / DOCUMENT_BYTES_MAX;
-    for at in 0..=count {
-        let mut transaction = bench.repository().begin().unwrap();
-        stage(&mut transaction, &format!("{at:02}"), body(DOCUMENT_BYTES_MAX)).unwrap();
-        commit(bench.repository(), transaction);
-    }
-    let (all, ascending) = (KeyRange::all(), Direction::Ascending);
-    let mut transaction = bench.repository().begin().unwrap();
-    assert_eq!(transaction.range(&notes(), &all, ascending, count).unwrap().len(), count);
-    let beyond = transaction.range(&notes(), &all, ascending, 1);
-    assert!(matches!(beyond, Err(ReadError::TooManyBytes)), "{beyond:?}");
-    stage(&mut transaction, "a", body(2)).unwrap();
-    must_commit(transaction);
-    let mut transaction = bench.repository().begin().unwrap();
-    let beyond = transaction.range(&notes(), &all, ascending, count + 1);
-    assert!(matches!(beyond, Err(ReadError::TooManyBytes)), "{beyond:?}");
 }
 
 /// The largest record is written and read back; and merging never makes a larger one.

@@ -59,10 +59,19 @@ impl Shape {
 
     /// How many rows `document` has in the indexes.
     pub(crate) fn count_rows(&self, document: Option<&Document>) -> usize {
-        let Some(document) = document else { return 0 };
-        let rows = |index: &Arc<Index>| index::values(&index.definition, document).ok();
-        self.indexes.iter().filter_map(rows).map(|rows| rows.len()).sum()
+        count(self.indexes.iter(), document)
     }
+
+    /// How many rows `document` has in the indexes that are being built.
+    pub(crate) fn count_rows_to_build(&self, document: Option<&Document>) -> usize {
+        count(self.indexes.iter().filter(|index| !index.is_ready()), document)
+    }
+}
+
+fn count<'a>(indexes: impl Iterator<Item = &'a Arc<Index>>, document: Option<&Document>) -> usize {
+    let Some(document) = document else { return 0 };
+    let rows = |index: &Arc<Index>| index::values(&index.definition, document).ok();
+    indexes.filter_map(rows).map(|rows| rows.len()).sum()
 }
 
 impl Hot {

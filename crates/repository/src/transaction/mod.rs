@@ -15,7 +15,7 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::errors::ReadError;
 use crate::hot::{Collection, alive};
-use crate::limits::TRANSACTION_READS_MAX;
+use crate::limits::{TRANSACTION_READ_BYTES_MAX, TRANSACTION_READS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::Change;
 use crate::store::{Found, Store};
@@ -52,10 +52,10 @@ pub struct Transaction {
     staged: FxHashMap<Place, usize>,
     /// At most the bytes of `writes` in a record.
     bytes: usize,
-    /// The rows in indexes of what was staged and of what was there.
+    /// The rows in indexes of `writes`, and of what is in their place.
     rows: usize,
-    /// The bytes of the documents that ranges gave.
-    range_bytes: usize,
+    /// The bytes of the documents that were read.
+    read_bytes: usize,
     /// The document that was read and is the first of those to expire.
     first_to_expire: Option<(Timestamp, Place)>,
 }
@@ -74,7 +74,7 @@ impl Transaction {
             staged: FxHashMap::default(),
             bytes: 0,
             rows: 0,
-            range_bytes: 0,
+            read_bytes: 0,
             first_to_expire: None,
         }
     }
@@ -151,9 +151,22 @@ impl Transaction {
         let at = self.known(collection);
         let Some(known) = &self.collections[at].1 else { return Ok(None) };
         let found = self.store.find(&self.view, known, key)?;
+        self.count_bytes(&found)?;
         let document = found.1.clone();
         self.last_read = Some((collection.clone(), key.clone(), found));
         Ok(alive(document, self.view.time))
+    }
+
+    /// What the view has, expired or not, for what is staged next and bounded otherwise.
+    pub(crate) fn present(
+        &mut self,
+        collection: &Arc<Collection>,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        let found = self.store.find(&self.view, collection, key)?;
+        let document = found.1.clone();
+        self.last_read = Some((collection.name.clone(), key.clone(), found));
+        Ok(document)
     }
 
     /// Reads what the view has, and notes it.
@@ -163,6 +176,7 @@ impl Transaction {
             Some(collection) => self.store.find(&self.view, collection, key)?,
             None => (None, None),
         };
+        self.count_bytes(&found)?;
         if self.isolation == Isolation::Serializable {
             self.note(match &found.0 {
                 Some(cell) => Read::Document(Arc::clone(cell)),
@@ -173,6 +187,11 @@ impl Transaction {
             }
         }
         Ok(found)
+    }
+
+    /// Counts what was read; a refusal leaves the count as it is.
+    fn count_bytes(&mut self, found: &Found) -> Result<(), ReadError> {
+        found.1.as_ref().map_or(Ok(()), |document| count(document, &mut self.read_bytes))
     }
 
     /// What was read and has not expired must not have when the transaction commits: others may
@@ -239,4 +258,14 @@ impl Transaction {
         }
         Some(places)
     }
+}
+
+/// Counts a document that was read; a refusal leaves the count as it is.
+fn count(document: &Document, read_bytes: &mut usize) -> Result<(), ReadError> {
+    let bytes = *read_bytes + document.body.len();
+    if bytes > TRANSACTION_READ_BYTES_MAX {
+        return Err(ReadError::TooManyBytes);
+    }
+    *read_bytes = bytes;
+    Ok(())
 }

@@ -134,8 +134,11 @@ impl Transaction {
                 continue;
             }
             let (cell, document) = self.store.find(&self.view, collection, &holder)?;
-            if alive(document, self.view.time).is_some() {
+            if alive(document.clone(), self.view.time).is_some() {
                 return Ok(Some(holder));
+            }
+            if let Some(document) = &document {
+                super::count(document, &mut self.read_bytes)?;
             }
             // It has expired and still has its row; it must not come back meanwhile.
             expired.extend(cell);

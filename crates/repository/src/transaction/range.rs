@@ -9,7 +9,7 @@ use crate::document::Document;
 use crate::errors::ReadError;
 use crate::hot::{Collection, Index};
 use crate::index::{self, IndexRange, IndexRangeError, IndexValue};
-use crate::limits::{RANGE_DOCUMENTS_MAX, TRANSACTION_RANGE_BYTES_MAX};
+use crate::limits::RANGE_DOCUMENTS_MAX;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::Change;
@@ -76,7 +76,7 @@ impl Transaction {
                 // One more than wanted is looked at.
                 let whole = (range.clone(), direction);
                 let cursor = Cursor::new(&self.store, &self.view, known, whole, limit + 1);
-                merge(cursor, (own, direction), limit, &mut self.range_bytes)?
+                merge(cursor, (own, direction), limit, &mut self.read_bytes)?
             }
             None => own.into_iter().filter_map(|(k, d)| Some((k, d?))).take(limit).collect(),
         };
@@ -165,7 +165,6 @@ impl Transaction {
                 let Some((values, key)) = index::split_row(row.as_str(), columns) else { continue };
                 let key = Key::generated(key.to_owned());
                 if let Some(document) = self.get(collection, &key)? {
-                    count_bytes(&document, &mut self.range_bytes)?;
                     entries.push(IndexEntry { values, key, document });
                 }
             }
@@ -296,15 +295,6 @@ impl Transaction {
     }
 }
 
-/// Counts a document that a range gives.
-fn count_bytes(document: &Document, range_bytes: &mut usize) -> Result<(), ReadError> {
-    *range_bytes += document.body.len();
-    match *range_bytes > TRANSACTION_RANGE_BYTES_MAX {
-        true => Err(ReadError::TooManyBytes),
-        false => Ok(()),
-    }
-}
-
 /// The rows of a range, from a place on.
 fn rows_to_read(index: &Index, read: &IndexRead<'_>) -> Result<KeyRange, IndexRangeError> {
     let definition = &index.definition;
@@ -332,7 +322,7 @@ fn merge(
     mut cursor: Cursor<'_>,
     (mut own, direction): (OwnWrites, Direction),
     limit: usize,
-    range_bytes: &mut usize,
+    read_bytes: &mut usize,
 ) -> Result<Vec<(Key, Arc<Document>)>, ReadError> {
     let mut found = Vec::new();
     let mut next = cursor.next()?;
@@ -348,7 +338,7 @@ fn merge(
             found.extend(document);
         } else {
             if let Some((_, document)) = &next {
-                count_bytes(document, range_bytes)?;
+                super::count(document, read_bytes)?;
             }
             found.extend(next.take());
         }

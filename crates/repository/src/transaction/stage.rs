@@ -82,18 +82,25 @@ impl Transaction {
                 return Err(refused(why));
             }
         };
+        let mut rows = None;
         if let Some(body) = &merged {
             check_document_bytes(body.len())?;
-            self.check_indexes(at, &MediaType::Json, body)?;
+            rows = Some(self.check_indexes(at, &MediaType::Json, body)?);
         }
         let staged = self.find_staged(collection, key);
         let expires = match &current {
             Some(document) => document.expires,
             None => self.default_expiry(collection),
         };
+        let total = staged.and_then(|at| Some(self.rows - self.writes[at].rows.0 + rows?));
         let change = match staged.map(|at| &mut self.writes[at].write.change) {
             Some(Change::Merge(operations)) if !is_unique => {
-                return add_merge(operations, operation, &mut self.bytes);
+                check_rows(total.unwrap_or(0))?;
+                add_merge(operations, operation, &mut self.bytes)?;
+                if let (Some(at), Some(rows), Some(total)) = (staged, rows, total) {
+                    (self.writes[at].rows.0, self.rows) = (rows, total);
+                }
+                return Ok(());
             }
             None if !is_unique => Change::Merge(vec![operation]),
             // Own writes before it, or a noted read: the result is known.
@@ -103,7 +110,7 @@ impl Transaction {
             },
         };
         let is_computed = matches!(change, Change::Put { .. });
-        self.stage(collection, key, change)?;
+        self.stage_with_rows(collection, key, change, rows.unwrap_or(0))?;
         if let Some(at) = self.find_staged(collection, key) {
             self.writes[at].is_computed = is_computed;
         }
@@ -150,29 +157,33 @@ impl Transaction {
         Ok(rows)
     }
 
-    /// Counts rows that the commit may have to add or remove.
-    fn count_rows(&mut self, rows: usize) -> Result<(), StageError> {
-        self.rows += rows;
-        match self.rows > TRANSACTION_ROWS_MAX {
-            true => Err(StageError::TooManyRows),
-            false => Ok(()),
-        }
-    }
-
     pub(crate) fn stage(
         &mut self,
         collection: &CollectionName,
         key: &Key,
         change: Change,
     ) -> Result<(), StageError> {
+        let rows = match &change {
+            Change::Put { media_type, body, .. } => {
+                let known = self.known(collection);
+                self.check_indexes(known, media_type, body)?
+            }
+            _ => 0,
+        };
+        self.stage_with_rows(collection, key, change, rows)
+    }
+
+    /// Stages a change that makes so many rows. A refusal leaves everything as it is.
+    fn stage_with_rows(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+        change: Change,
+        rows: usize,
+    ) -> Result<(), StageError> {
         let is_configured = matches!(change, Change::Configure(_) | Change::Clear { .. });
         if collection.as_str() == COLLECTIONS && !is_configured {
             return Err(StageError::Reserved { collection: collection.to_string() });
-        }
-        let known = self.known(collection);
-        if let Change::Put { media_type, body, .. } = &change {
-            let rows = self.check_indexes(known, media_type, body)?;
-            self.count_rows(rows)?;
         }
         let staged = self.find_staged(collection, key);
         let before = staged.map_or(0, |at| self.writes[at].write.bytes());
@@ -182,35 +193,43 @@ impl Transaction {
             return Err(StageError::TransactionTooLarge);
         }
         if let Some(at) = staged {
+            let total = self.rows - self.writes[at].rows.0 + rows;
+            check_rows(total)?;
             self.writes[at].write = write;
             self.writes[at].is_computed = false;
-            self.bytes = bytes;
+            self.writes[at].rows.0 = rows;
+            (self.bytes, self.rows) = (bytes, total);
             return Ok(());
         }
         if self.writes.len() >= TRANSACTION_WRITES_MAX {
             return Err(StageError::TooManyWrites);
         }
         // What apply needs of the present document is fetched here, outside of the commit.
+        let known = self.known(collection);
         let collection = self.collections[known].1.clone();
         let (cell, base) = match (self.last_read.take(), &collection) {
             (Some((name, last, found)), _) if last == *key && name == write.collection => found,
-            (_, Some(collection)) => self.store.find(&self.view, collection, key)?,
+            (_, Some(collection)) => {
+                let found = self.store.find(&self.view, collection, key)?;
+                self.count_bytes(&found)?;
+                found
+            }
             (_, None) => (None, None),
         };
-        // What builds or clears an index adds or removes no rows of others.
-        let is_data = !matches!(write.change, Change::Reindex | Change::Clear { .. });
-        if let Some(indexed) = collection.as_ref().filter(|c| is_data && !c.is_plain()) {
-            self.count_rows(indexed.shape().count_rows(base.as_deref()))?;
-        }
-        self.bytes = bytes;
-        self.push_staged(Staged {
-            write,
-            collection,
-            base,
-            cell,
-            is_computed: false,
-            merges: false,
-        });
+        let rows = match collection.as_ref().filter(|c| !c.is_plain()) {
+            None => (rows, 0),
+            Some(indexed) => match &write.change {
+                Change::Reindex => (indexed.shape().count_rows_to_build(base.as_deref()), 0),
+                // What it clears is no row of a document that is there.
+                Change::Clear { .. } => (0, 0),
+                _ => (rows, indexed.shape().count_rows(base.as_deref())),
+            },
+        };
+        let total = self.rows + rows.0 + rows.1;
+        check_rows(total)?;
+        (self.bytes, self.rows) = (bytes, total);
+        let (is_computed, merges) = (false, false);
+        self.push_staged(Staged { write, collection, base, cell, rows, is_computed, merges });
         Ok(())
     }
 
@@ -272,6 +291,13 @@ fn is_unique(collection: &Collection, operation: &Merge) -> bool {
     let shape = collection.shape();
     let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
     unique.any(|index| index.definition.paths.iter().any(|path| operation.may_change(&path.path)))
+}
+
+fn check_rows(rows: usize) -> Result<(), StageError> {
+    match rows > TRANSACTION_ROWS_MAX {
+        true => Err(StageError::TooManyRows),
+        false => Ok(()),
+    }
 }
 
 fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
