@@ -5,7 +5,7 @@
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
 #   make bench-documents
-#                      measure the document API beside nginx, Xenon and PocketBase, in an hour
+#                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository

@@ -22,11 +22,13 @@ pub struct Filled {
     pub etag: String,
     /// Why queries cannot be measured.
     no_index: Option<String>,
+    /// Why changes cannot.
+    not_durable: Option<String>,
 }
 
 /// Makes `keys` documents in `documents` and in `listed`.
 pub fn fill(server: &Running, keys: u64) -> Result<Filled, BenchError> {
-    let mut filled = Filled { etag: "\"none\"".into(), no_index: None };
+    let mut filled = Filled { etag: "\"none\"".into(), no_index: None, not_durable: None };
     if server.side == Side::Nginx {
         return Ok(filled);
     }
@@ -46,6 +48,9 @@ pub fn fill(server: &Running, keys: u64) -> Result<Filled, BenchError> {
         )
     });
     put_all(&authority, requests).map_err(BenchError::Fill)?;
+    if server.side == Side::Sarsen {
+        filled.not_durable = check_durability(&authority).err();
+    }
     if let Ok(reply) = client::send(&authority, "GET", "/db/listed/0", "")
         && let Some(etag) = reply.field("etag")
     {
@@ -65,7 +70,8 @@ fn making(side: Side, collection: &str, key: u64, text: &str) -> (&'static str, 
 }
 
 impl Filled {
-    /// Whether reads give what they should; writes are judged by their status.
+    /// Whether reads give what they should, by the index where one is meant; and whether changes
+    /// are as durable as they should be.
     pub fn look(
         &self,
         server: &Running,
@@ -75,17 +81,40 @@ impl Filled {
         let wanted = match operation {
             Operation::Get => 1,
             Operation::Query => FOUND as usize,
+            _ if operation.writes() => return self.not_durable.clone().map_or(Ok(()), Err),
             _ => return Ok(()),
         };
         if let (Operation::Query, Some(why)) = (operation, &self.no_index) {
             return Err(format!("the index could not be made: {why}"));
         }
-        let path = keys_in(&request.path, 0);
-        let reply = client::send(&server.authority(), "GET", &path, "")?.success()?;
-        let found = reply.body.matches("\"nonce\"").count();
-        if server.side == Side::Nginx || found == wanted {
+        if server.side == Side::Nginx {
             return Ok(());
         }
-        Err(format!("expected {wanted} documents in the reply to {path}, got {found}"))
+        let mut path = keys_in(&request.path, 0);
+        if server.side == Side::Sarsen && operation == Operation::Query {
+            path.push_str("&explain=true");
+        }
+        let reply = client::send(&server.authority(), "GET", &path, "")?.success()?;
+        let found = reply.body.matches("\"nonce\"").count();
+        if found != wanted {
+            return Err(format!("expected {wanted} documents in the reply to {path}, got {found}"));
+        }
+        if path.ends_with("explain=true") && !reply.body.contains("\"index\":\"by_group\"") {
+            return Err(format!(
+                "expected {path} to use the index by_group; it said {}",
+                reply.body
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a change is as durable as the table says; only Sarsen tells.
+fn check_durability(authority: &str) -> Result<(), String> {
+    let text = document(NONCE, "g0");
+    let reply = client::send(authority, "PUT", "/db/documents/0", &text)?.success()?;
+    match reply.field("sarsen-durability") {
+        Some("synced") => Ok(()),
+        other => Err(format!("expected Sarsen-Durability: synced, got {other:?}")),
     }
 }

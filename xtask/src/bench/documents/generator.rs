@@ -85,8 +85,12 @@ impl Generator<'_> {
         let said = String::from_utf8_lossy(&output.stdout);
         let is_success = |status| row.operation.is_success(status);
         let stderr = || String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let report = serde_json::from_str(&said).map_err(|_no_json| stderr())?;
-        read_report(&report, used, is_success)
+        let report: Value = serde_json::from_str(&said).map_err(|_no_json| stderr())?;
+        read_report(&report, used, is_success).inspect(|_| {
+            if report["valid"] != true {
+                eprintln!("bench: the run is doubtful: {}", report["reasons"]);
+            }
+        })
     }
 
     /// A file for a tool to read.

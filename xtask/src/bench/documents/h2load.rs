@@ -25,7 +25,7 @@ const END_MAX: Duration = Duration::from_secs(5);
 
 /// How long the start of a process may take; they go on for so long afterwards. Slower: the run is
 /// marked as failed.
-const START_MAX_EACH: Duration = Duration::from_millis(100);
+const START_MAX_EACH: Duration = Duration::from_millis(60);
 
 /// URIs of all lists together. Each connection goes through its own again and again.
 const URIS: usize = 100_000;

@@ -201,6 +201,7 @@ fn nginx_configuration(ports: Ports) -> String {
     let server = |listen: &str| {
         format!(
             "server {{\nlisten 127.0.0.1:{listen};\ndefault_type application/json;\n\
+             ssl_protocols TLSv1.2 TLSv1.3;\n\
              ssl_certificate certificate.pem;\nssl_certificate_key key.pem;\n{replies}}}\n"
         )
     };
