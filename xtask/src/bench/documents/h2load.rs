@@ -106,6 +106,9 @@ impl Tool<'_> {
         let (before, begin_us) = (cpu::of_tree(pid), now_us());
         std::thread::sleep(length);
         let (after, end_us) = (cpu::of_tree(pid), now_us());
+        if begin.elapsed() > length + LEAD + slack {
+            return Err("the machine stood still: h2load ended before the measured time".into());
+        }
         let ended = processes.wait(begin + length + LEAD + slack * 2 + END_MAX);
         if !ended.map_err(|error| error.to_string())? {
             return Err("h2load did not end: connections were still being made".into());
