@@ -348,6 +348,7 @@ impl From<CommitError> for Problem {
             CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => {
                 Self::new(Kind::Busy, error.to_string())
             }
+            CommitError::TooManyCollections => Self::new(Kind::BadRequest, error.to_string()),
             CommitError::Read(error) => error.into(),
             CommitError::NoProgress => Self::internal(&error.to_string()),
             CommitError::Closed => Self::closed(),

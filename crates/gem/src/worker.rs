@@ -155,7 +155,7 @@ fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
     let fault = Fault { message: error.to_string(), wait_for };
     match error {
         CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => Failure::Busy(fault),
-        CommitError::NoProgress => Failure::Handler(fault),
+        CommitError::NoProgress | CommitError::TooManyCollections => Failure::Handler(fault),
         CommitError::Poisoned(_) | CommitError::Closed | CommitError::Read(_) => {
             Failure::Unavailable(fault)
         }

@@ -6,6 +6,8 @@ use crate::document::CommitNumber;
 use crate::hot::{Cell, Collection, Hot};
 use crate::name::{CollectionName, Key};
 use crate::range::KeyRange;
+use rustc_hash::FxHashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// One document.
@@ -47,10 +49,44 @@ pub(crate) enum Read {
     MissingRange(CollectionName, KeyRange),
 }
 
+/// The changes of collections after a view, in the order of their keys: looked up by many ranges.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// `None`: more was changed than is listed.
+    by_collection: FxHashMap<u32, Option<Vec<(Key, CommitNumber)>>>,
+}
+
+impl Changes {
+    /// A key between the bounds that was changed, and the latest commit on it.
+    fn within(
+        &mut self,
+        collection: &Collection,
+        range: &KeyRange,
+        view: CommitNumber,
+    ) -> Option<(Key, CommitNumber)> {
+        let changes = self.by_collection.entry(collection.id);
+        let Some(changes) = changes.or_insert_with(|| collection.changes_after(view)) else {
+            return collection.changed_in(range, view);
+        };
+        let is_before = |key: &Key| match &range.from {
+            Bound::Included(from) => key < from,
+            Bound::Excluded(from) => key <= from,
+            Bound::Unbounded => false,
+        };
+        let at = changes.partition_point(|(key, _)| is_before(key));
+        changes.get(at).filter(|(key, _)| range.contains(key)).cloned()
+    }
+}
+
 /// Backward validation (Kung and Robinson 1981, §3): the newest commit after `view` that changed
 /// something of `read`, and what. Ranges are read as what they are, so a new document in one is
 /// found like any other change (phantoms; Eswaran et al. 1976, §3).
-pub(crate) fn find(hot: &Hot, read: &Read, view: CommitNumber) -> Option<Contested> {
+pub(crate) fn find(
+    hot: &Hot,
+    read: &Read,
+    view: CommitNumber,
+    changes: Option<&mut Changes>,
+) -> Option<Contested> {
     let contested = |collection: &CollectionName, key: &Key, competitor: CommitNumber| {
         let (collection, key) = (collection.clone(), key.clone());
         (competitor > view).then_some(Contested { collection, key, competitor, paths: Vec::new() })
@@ -70,7 +106,10 @@ pub(crate) fn find(hot: &Hot, read: &Read, view: CommitNumber) -> Option<Contest
             contested(&catalog, &Key::generated(key.to_owned()), configured(hot, rows))
         }
         Read::Range(collection, range) => {
-            let (key, change) = collection.changed_in(range, view)?;
+            let (key, change) = match changes {
+                Some(changes) => changes.within(collection, range, view)?,
+                None => collection.changed_in(range, view)?,
+            };
             contested(&collection.name, &collection.document_key(&key), change)
         }
         Read::MissingRange(name, range) => {

@@ -150,9 +150,10 @@ pub enum ReadError {
     Engine(Arc<str>),
     /// The transaction noted more reads than the bound.
     #[error(
-        "a transaction notes at most {max} reads, of documents, of ranges and of the values that \
-         unique indexes are to have; do it in several transactions",
-        max = limits::TRANSACTION_READS_MAX
+        "a transaction notes at most {max} reads, the values that unique indexes are to have \
+         included, of which at most {ranges} are ranges; do it in several transactions",
+        max = limits::TRANSACTION_READS_MAX,
+        ranges = limits::TRANSACTION_RANGES_MAX
     )]
     TooManyReads,
     /// See [`crate::limits::TRANSACTION_READ_BYTES_MAX`].
@@ -283,6 +284,13 @@ pub enum CommitError {
     /// What unique indexes hold could not be read.
     #[error(transparent)]
     Read(ReadError),
+    /// It would make more collections than the bound.
+    #[error(
+        "a repository has at most {max} collections, indexes counted as well; use fewer \
+         collections, and tell documents apart by their keys",
+        max = limits::COLLECTIONS_MAX
+    )]
+    TooManyCollections,
     /// It lost even with everything reserved. That is a mistake in the repository.
     #[error("the transaction cannot make progress, even alone; please report this")]
     NoProgress,

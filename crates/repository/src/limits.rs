@@ -3,6 +3,10 @@
 /// Longest collection name, in bytes. Longer: `NameError::Collection`.
 pub const COLLECTION_NAME_BYTES_MAX: usize = 64;
 
+/// Most collections, indexes counted as well: each takes some memory for as long as the repository
+/// is open. More: `CommitError::TooManyCollections`; nothing was committed.
+pub const COLLECTIONS_MAX: usize = 10_000;
+
 /// Longest key, in bytes of UTF-8. Longer: `NameError::Key`.
 pub const KEY_BYTES_MAX: usize = 512;
 
@@ -18,6 +22,10 @@ pub const TRANSACTION_WRITES_MAX: usize = 10_000;
 /// Most reads noted by one transaction, values of unique indexes included. More:
 /// `ReadError::TooManyReads`.
 pub const TRANSACTION_READS_MAX: usize = 100_000;
+
+/// Most ranges among them, those that tell whether a value is unique not counted. More:
+/// `ReadError::TooManyReads`.
+pub const TRANSACTION_RANGES_MAX: usize = 1_000;
 
 /// Most rows of indexes that one transaction may come to add and remove: those of the documents
 /// that it stages, and of the documents in their place. More: `StageError::TooManyRows`, and the

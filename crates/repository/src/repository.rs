@@ -45,6 +45,8 @@ pub struct Stats {
     pub visible: CommitNumber,
     /// The newest commit that is durable; where the repository is poisoned, the last that was.
     pub durable: CommitNumber,
+    /// The newest commit that would, with all before it that have a record, survive a power cut.
+    pub synced: CommitNumber,
     /// The commit that the storage engine holds.
     pub checkpoint: CommitNumber,
     /// Commits made since opening.
@@ -162,6 +164,7 @@ impl Repository {
         Stats {
             visible: store.views.visible(),
             durable: store.tranlog.durable().unwrap_or_else(|poisoned| poisoned.durable),
+            synced: store.tranlog.synced(),
             checkpoint: store.views.engine().commit,
             commits: load(&store.counters.commits),
             conflicts: load(&store.counters.conflicts),

@@ -3,8 +3,8 @@
 
 use crate::apply::{self, Changed, Staged};
 use crate::at_rest::AtRest;
-use crate::catalog::COLLECTIONS;
-use crate::conflict::{self, Conflict, Contested, Place, Read};
+use crate::catalog::{COLLECTIONS, Configure};
+use crate::conflict::{self, Changes, Conflict, Contested, Place, Read};
 use crate::contention::Contention;
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
@@ -12,19 +12,27 @@ use crate::durations::Durations;
 use crate::errors::{CommitError, ReadError, ViewTooOld};
 use crate::hot::{Cell, Collection, Held, Hot};
 use crate::lane::Lane;
-use crate::limits::VOLATILE_COMMITS_MAX;
+use crate::limits::{COLLECTIONS_MAX, VOLATILE_COMMITS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::{self, Change, Write};
 use crate::settings::OnConflict;
 use crate::tranlog::Tranlog;
 use crate::views::{Stay, View, Views};
 use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The time source: milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// With more reads than these, what was committed until now is checked before the sequencer is
+/// entered, which then checks only what was committed meanwhile.
+const READS_CHECKED_INSIDE: usize = 256;
+
+/// With more reads than these, changes are put in order before ranges are checked against them.
+const READS_SEARCHED: usize = 32;
 
 /// What only the sequencer changes.
 pub(crate) struct Sequence {
@@ -134,6 +142,12 @@ impl Store {
     /// I/O, no user code and no waiting happens inside.
     pub(crate) fn commit(&self, proposal: Proposal<'_>) -> Result<Decision, CommitError> {
         let mut record = encode(proposal.writes);
+        proposal.writes.iter_mut().for_each(|staged| staged.merges = false);
+        let Proposal { view, reads, checks_writes, .. } = proposal;
+        let checked = match self.check_long(view.number, reads, proposal.writes, checks_writes) {
+            Ok(checked) => checked,
+            Err(conflict) => return Ok(Decision::Conflict(conflict)),
+        };
         let mut sequence = self.sequence.lock();
         self.check(&sequence, proposal.view, proposal.writes)?;
         if !proposal.in_lane && self.lane.is_reserved() {
@@ -142,9 +156,8 @@ impl Store {
                 return Ok(Decision::HeldBack);
             }
         }
-        let Proposal { view, reads, writes, checks_writes, durability, first_to_expire, .. } =
-            proposal;
-        if let Some(conflict) = self.conflict(view.number, reads, writes, checks_writes) {
+        let Proposal { writes, durability, first_to_expire, .. } = proposal;
+        if let Some(conflict) = self.conflict(checked, reads, writes, checks_writes) {
             return Ok(Decision::Conflict(conflict));
         }
         let number = sequence.last.next();
@@ -217,7 +230,58 @@ impl Store {
         if view.is_refused() {
             return Err(ViewTooOld { view: view.number }.into());
         }
-        Ok(())
+        self.check_collections(writes)
+    }
+
+    /// Whether there is room for the collections and indexes that these make.
+    fn check_collections(&self, writes: &[Staged]) -> Result<(), CommitError> {
+        let may_make = |staged: &&Staged| match &staged.write.change {
+            Change::Configure(Configure::Settings(_)) => true,
+            Change::Put { .. } | Change::Merge(_) => staged.collection.is_none(),
+            _ => false,
+        };
+        let mut made = FxHashSet::default();
+        let mut indexes = 0;
+        for Staged { write, .. } in writes.iter().filter(may_make) {
+            let name = match &write.change {
+                Change::Configure(Configure::Settings(settings)) => {
+                    let name = CollectionName::generated(write.key.as_str());
+                    let shape = self.hot.collection(&name).map(|c| c.shape()).unwrap_or_default();
+                    let is_new = |index: &&_| !shape.settings.indexes.contains(index);
+                    indexes += settings.indexes.iter().filter(is_new).count();
+                    name
+                }
+                _ => write.collection.clone(),
+            };
+            if self.hot.collection(&name).is_none() {
+                made.insert(name);
+            }
+        }
+        let new = made.len() + indexes;
+        match new > 0 && self.hot.count() + new > COLLECTIONS_MAX {
+            true => Err(CommitError::TooManyCollections),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks many reads before the sequencer is entered, which they would keep from others; gives
+    /// the commit up to which they are checked.
+    fn check_long(
+        &self,
+        view: CommitNumber,
+        reads: &[Read],
+        writes: &mut [Staged],
+        checks_writes: bool,
+    ) -> Result<CommitNumber, Conflict> {
+        if reads.len() <= READS_CHECKED_INSIDE {
+            return Ok(view);
+        }
+        // Asked first: what is visible has been applied as a whole.
+        let visible = self.views.visible();
+        match self.conflict(view, reads, writes, checks_writes) {
+            Some(conflict) => Err(conflict),
+            None => Ok(visible),
+        }
     }
 
     /// What has changed since `view` and must not have. Marks writes that are to be merged with
@@ -229,22 +293,50 @@ impl Store {
         writes: &mut [Staged],
         checks_writes: bool,
     ) -> Option<Conflict> {
-        writes.iter_mut().for_each(|staged| staged.merges = false);
         let mut lost = Vec::new();
+        let mut places = None;
+        let mut changes = (reads.len() > READS_SEARCHED).then(Changes::default);
         for read in reads {
-            let Some(contested) = conflict::find(&self.hot, read, view) else { continue };
+            let contested = conflict::find(&self.hot, read, view, changes.as_mut());
+            let Some(contested) = contested else { continue };
             let is_document = matches!(read, Read::Document(_));
-            if !(is_document && merges(writes, &contested)) {
+            if !(is_document && self.merges(writes, &mut places, &contested)) {
                 lost.push(contested);
             }
         }
         if checks_writes {
             let changed: Vec<Contested> =
                 writes.iter().filter_map(|staged| self.changed_since(staged, view)).collect();
-            lost.extend(changed.into_iter().filter(|contested| !merges(writes, contested)));
+            for contested in changed {
+                if !self.merges(writes, &mut places, &contested) {
+                    lost.push(contested);
+                }
+            }
         }
         lost.extend(writes.iter().filter_map(|staged| self.configured_since(staged, view)));
         Conflict::over(lost)
+    }
+
+    /// Marks the write of a contested document as one to be merged, if its collection wants that.
+    /// `places` says where in `writes` each is, once that was asked.
+    fn merges(
+        &self,
+        writes: &mut [Staged],
+        places: &mut Option<FxHashMap<Place, usize>>,
+        contested: &Contested,
+    ) -> bool {
+        let wants =
+            |c: Arc<Collection>| !c.is_plain() && c.shape().settings.conflict == OnConflict::Merge;
+        if !self.hot.collection(&contested.collection).is_some_and(wants) {
+            return false;
+        }
+        let index = || writes.iter().enumerate().map(|(at, s)| (s.place(), at)).collect();
+        let places = places.get_or_insert_with(index);
+        let place = (contested.collection.clone(), contested.key.clone());
+        let Some(staged) = places.get(&place).map(|&at| &mut writes[at]) else { return false };
+        let is_put = matches!(staged.write.change, Change::Put { .. });
+        staged.merges = is_put && !staged.is_computed && staged.collection.is_some();
+        staged.merges
     }
 
     /// A write that is no intent and whose document a commit after `view` has changed.
@@ -369,18 +461,6 @@ fn encode(writes: &[Staged]) -> Vec<u8> {
         0 => Vec::new(),
         count => record::encode(count, writes.iter().filter(is_logged).map(|s| &s.write)),
     }
-}
-
-/// Marks the write of a contested document as one to be merged, if its collection wants that.
-fn merges(writes: &mut [Staged], contested: &Contested) -> bool {
-    let is_it = |staged: &&mut Staged| {
-        staged.write.key == contested.key && staged.write.collection == contested.collection
-    };
-    let Some(staged) = writes.iter_mut().find(is_it) else { return false };
-    let is_put = matches!(staged.write.change, Change::Put { .. });
-    let wants = |c: &Arc<Collection>| c.shape().settings.conflict == OnConflict::Merge;
-    staged.merges = is_put && !staged.is_computed && staged.collection.as_ref().is_some_and(wants);
-    staged.merges
 }
 
 #[cfg(test)]

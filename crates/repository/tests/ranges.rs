@@ -8,10 +8,10 @@ mod harness;
 use harness::bench::Bench;
 use harness::random::Random;
 use harness::{Place, commit, key, notes, put, text, write};
-use repository::limits::RECENT_CHANGES;
+use repository::limits::{RECENT_CHANGES, TRANSACTION_RANGES_MAX};
 use repository::{
-    Direction, Isolation, Key, KeyRange, MediaType, Merge, Outcome, Repository, Timestamp,
-    Transaction,
+    Direction, Isolation, Key, KeyRange, MediaType, Merge, Outcome, ReadError, Repository,
+    Timestamp, Transaction,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -367,4 +367,38 @@ fn compare_with_a_map(seed: u64) {
 #[test]
 fn ranges_are_those_of_a_map() {
     (0..12).for_each(compare_with_a_map);
+}
+
+#[test]
+fn ranges_of_a_transaction() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let begin = || {
+        let mut transaction = repository.begin().unwrap();
+        for at in 0..TRANSACTION_RANGES_MAX {
+            let range = KeyRange::prefix(&format!("a{at:04}"));
+            transaction.range(&notes(), &range, Direction::Ascending, 1).unwrap();
+        }
+        put(&mut transaction, "z", "1");
+        transaction
+    };
+    write(&repository, "a", "1");
+    let mut full = begin();
+    let beyond = full.range(&notes(), &KeyRange::all(), Direction::Ascending, 1);
+    assert!(matches!(beyond, Err(ReadError::TooManyReads)), "{beyond:?}");
+    // Each of so many is still checked: the first, one in the middle, the last, and none.
+    for (changed, is_conflict) in
+        [("a0000", true), ("a0500x", true), ("a0999", true), ("a1000", false), ("a", false)]
+    {
+        let transaction = begin();
+        write(&repository, changed, "1");
+        let outcome = transaction.commit().unwrap();
+        match outcome {
+            Outcome::Conflict(conflict) if is_conflict => {
+                assert_eq!(conflict.documents[0].key, key(changed));
+            }
+            Outcome::Committed(_) if !is_conflict => {}
+            other => panic!("{changed}: {other:?}"),
+        }
+    }
 }

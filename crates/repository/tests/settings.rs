@@ -10,9 +10,10 @@ use harness::{
     Place, close_and_verify, configure, get, key, named, notes, put, read, text, verified,
     wait_until, write,
 };
+use repository::limits::COLLECTIONS_MAX;
 use repository::{
-    CollectionName, CommitError, CommitNumber, Conflict, Durability, MediaType, Merge, Outcome,
-    Overwrite, Ran, Repository, RunError, Settings, Timestamp, Transaction, verify,
+    CollectionName, CommitError, CommitNumber, ConfigureError, Conflict, Durability, MediaType,
+    Merge, Outcome, Overwrite, Ran, Repository, RunError, Settings, Timestamp, Transaction, verify,
 };
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
@@ -501,4 +502,34 @@ fn documents_expire_as_their_collection_says() {
     must_commit(unique);
     assert_eq!(expires(&bench, "other"), Some(200), "where it counts as a put");
     verified(&bench.stop());
+}
+
+#[test]
+fn collections_and_indexes_are_bounded() {
+    let bench = Bench::with_memory(1 << 30);
+    let repository = bench.repository();
+    let put = |names: &[String]| {
+        let mut transaction = repository.begin().unwrap();
+        for name in names {
+            let body = Bytes::from("1");
+            transaction.put(&named(name), &key("a"), MediaType::Json, body, None).unwrap();
+        }
+        transaction.commit()
+    };
+    let names: Vec<String> = (0..COLLECTIONS_MAX).map(|i| format!("c{i}")).collect();
+    let is_refused =
+        |end: Result<Outcome, CommitError>| matches!(end, Err(CommitError::TooManyCollections));
+    assert!(is_refused(put(&names)), "that of all collections is one, too");
+    assert!(put(&names[..COLLECTIONS_MAX - 2]).is_ok());
+    bench.write_log();
+    let two =
+        r#"{"indexes":[{"name":"i","paths":[{"path":""}]},{"name":"j","paths":[{"path":""}]}]}"#;
+    let two = Settings::from_json(two).unwrap();
+    let beyond = repository.configure(&named("c0"), &two);
+    let is_refused_too =
+        matches!(beyond, Err(ConfigureError::Commit(CommitError::TooManyCollections)));
+    assert!(is_refused_too, "{beyond:?}");
+    assert!(put(&["last".to_owned()]).is_ok());
+    assert!(is_refused(put(&["beyond".to_owned()])));
+    assert!(put(&names[..10]).is_ok(), "those that are there can be written");
 }

@@ -206,6 +206,19 @@ impl Collection {
         }
     }
 
+    /// The keys that commits after `view` have changed, in order, each with the latest of them;
+    /// `None` if some are not known any more.
+    pub(crate) fn changes_after(&self, view: CommitNumber) -> Option<Vec<(Key, CommitNumber)>> {
+        let recent = self.recent.lock();
+        let changes = recent.after(view)?.map(|(number, key)| (key.clone(), *number));
+        let mut changes: Vec<_> = changes.collect();
+        drop(recent);
+        // Stable: the latest of each key stays in front.
+        changes.sort_by(|a, b| a.0.cmp(&b.0));
+        changes.dedup_by(|a, b| a.0 == b.0);
+        Some(changes)
+    }
+
     /// A key between the bounds that a commit after `view` has changed, and the latest such commit
     /// on it.
     pub(crate) fn changed_in(

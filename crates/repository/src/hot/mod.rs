@@ -31,6 +31,8 @@ const EVICTION_CHUNK: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Hot {
     collections: RwLock<FxHashMap<CollectionName, Arc<Collection>>>,
+    /// The same by their ids.
+    by_id: RwLock<FxHashMap<u32, Arc<Collection>>>,
     /// The rows of indexes, by the id under which the engine has them.
     rows: RwLock<FxHashMap<u32, Arc<Collection>>>,
     /// The rows that say when documents expire.
@@ -53,6 +55,7 @@ impl Hot {
         };
         Self {
             collections: RwLock::default(),
+            by_id: RwLock::default(),
             rows: RwLock::default(),
             expiry: expiry(EXPIRY_ID, false),
             volatile_expiry: expiry(VOLATILE_EXPIRY_ID, true),
@@ -68,14 +71,13 @@ impl Hot {
 
     /// The name of the collection `id`, or of the collection whose index has this id.
     pub(crate) fn name(&self, id: u32) -> Option<CollectionName> {
-        let collections = self.collections.read();
-        let found = collections.values().find(|c| c.id == id).map(|c| c.name.clone());
-        found.or_else(|| self.rows.read().get(&id).map(|rows| rows.name.clone()))
+        let found = self.by_id(id).or_else(|| self.rows_by_id(id))?;
+        Some(found.name.clone())
     }
 
     /// The collection `id`.
     pub(crate) fn by_id(&self, id: u32) -> Option<Arc<Collection>> {
-        self.collections.read().values().find(|c| c.id == id).cloned()
+        self.by_id.read().get(&id).cloned()
     }
 
     /// The rows of the index `id`.
@@ -108,6 +110,7 @@ impl Hot {
     ) -> Arc<Collection> {
         let collection = Arc::new(Collection::new(name, id, (is_volatile, 0), &self.bytes));
         self.take_id(id);
+        self.by_id.write().insert(id, Arc::clone(&collection));
         self.collections.write().insert(name.clone(), Arc::clone(&collection));
         collection
     }
@@ -118,6 +121,11 @@ impl Hot {
         let kind = (of.is_volatile, columns);
         let new = || Arc::new(Collection::new(&of.name, id, kind, &self.bytes));
         Arc::clone(rows.entry(id).or_insert_with(new))
+    }
+
+    /// How many collections there are, with those of the rows of indexes.
+    pub(crate) fn count(&self) -> usize {
+        self.by_id.read().len() + self.rows.read().len()
     }
 
     /// The id for the next collection or index.

@@ -15,7 +15,7 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::errors::ReadError;
 use crate::hot::{Collection, alive};
-use crate::limits::{TRANSACTION_READ_BYTES_MAX, TRANSACTION_READS_MAX};
+use crate::limits::{TRANSACTION_RANGES_MAX, TRANSACTION_READ_BYTES_MAX, TRANSACTION_READS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::Change;
 use crate::store::{Found, Store};
@@ -45,6 +45,8 @@ pub struct Transaction {
     collections: Vec<(CollectionName, Option<Arc<Collection>>)>,
     /// What must still be as the view saw it when the transaction commits.
     reads: Vec<Read>,
+    /// How many of them are ranges that were asked for.
+    ranges: usize,
     /// What the last document that was read gave: mostly it is written next.
     last_read: Option<(CollectionName, Key, Found)>,
     writes: Vec<Staged>,
@@ -69,6 +71,7 @@ impl Transaction {
             isolation: Isolation::default(),
             collections: Vec::new(),
             reads: Vec::new(),
+            ranges: 0,
             last_read: None,
             writes: Vec::new(),
             staged: FxHashMap::default(),
@@ -201,6 +204,16 @@ impl Transaction {
         if self.first_to_expire.as_ref().is_none_or(|(first, _)| at < *first) {
             self.first_to_expire = Some((at, (collection.clone(), key.clone())));
         }
+    }
+
+    /// As `note`, for a range that was asked for.
+    fn note_range(&mut self, read: Read) -> Result<(), ReadError> {
+        if self.ranges >= TRANSACTION_RANGES_MAX {
+            return Err(ReadError::TooManyReads);
+        }
+        self.note(read)?;
+        self.ranges += 1;
+        Ok(())
     }
 
     fn note(&mut self, read: Read) -> Result<(), ReadError> {

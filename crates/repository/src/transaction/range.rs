@@ -85,7 +85,7 @@ impl Transaction {
             _ => range.clone(),
         };
         if self.isolation == Isolation::Serializable {
-            self.note(match known {
+            self.note_range(match known {
                 Some(known) => Read::Range(known, seen),
                 None => Read::MissingRange(collection.clone(), seen),
             })?;
@@ -177,7 +177,7 @@ impl Transaction {
             }
         }
         if self.isolation == Isolation::Serializable {
-            self.note(Read::Range(Arc::clone(&index.rows), seen))?;
+            self.note_range(Read::Range(Arc::clone(&index.rows), seen))?;
         }
         Ok(entries)
     }
