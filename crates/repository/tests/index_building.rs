@@ -254,7 +254,7 @@ fn list(from: usize, count: usize) -> String {
 fn rows_that_building_adds_in_one_commit() {
     const DOCUMENTS: usize = 300;
     const EACH: usize = 500;
-    assert!(BUILD_DOCUMENTS_MAX * EACH > TRANSACTION_READS_MAX);
+    const { assert!(BUILD_DOCUMENTS_MAX * EACH > TRANSACTION_READS_MAX) }
     let bench = Bench::with_memory(1 << 30);
     for at in 0..DOCUMENTS {
         let mut transaction = bench.repository().begin().unwrap();
