@@ -47,6 +47,10 @@ pub const MERGE_PATH_BYTES_MAX: usize = 4096;
 /// at the same path count as one. More: `StageError::TooManyMerges`.
 pub const MERGES_MAX: usize = 1_000;
 
+/// Bytes of documents that a transaction keeps so that merge operations need not be resolved anew.
+/// More: those kept are let go, and found out again where they are wanted.
+pub const RESOLVED_BYTES_MAX: usize = 32 << 20;
+
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 

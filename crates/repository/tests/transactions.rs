@@ -115,6 +115,27 @@ fn adds_never_conflict_and_all_count() {
 }
 
 #[test]
+fn what_merges_are_seen_to_come_to_is_what_is_committed() {
+    let place = Place::new();
+    let repository = place.open_only();
+    write(&repository, "a", r#"{"n":0.1,"l":[]}"#);
+    let append = |value: &str| Merge::Append { path: "/l".to_owned(), value: value.to_owned() };
+    let mut transaction = repository.begin().unwrap();
+    // Sums that are taken in by the operation before, others between them, and another document.
+    for _ in 0..3 {
+        for delta in [1.0, 2.0, 0.7, 3.0, 4.0] {
+            transaction.merge(&notes(), &key("a"), add("/n", delta)).unwrap();
+            transaction.merge(&notes(), &key("b"), add("/n", delta)).unwrap();
+        }
+        transaction.merge(&notes(), &key("a"), append("1")).unwrap();
+    }
+    let seen = [get(&mut transaction, "a"), get(&mut transaction, "b")];
+    assert!(seen[0].as_deref().unwrap().contains("[1,1,1]"), "{seen:?}");
+    transaction.commit().unwrap();
+    assert_eq!([read(&repository, "a"), read(&repository, "b")], seen);
+}
+
+#[test]
 fn a_merge_that_was_read_is_validated_like_a_read() {
     let place = Place::new();
     let repository = place.open_only();

@@ -3,6 +3,7 @@
 mod collections;
 mod outcome;
 mod range;
+mod resolved;
 mod stage;
 
 pub use collections::{CollectionEntry, KnownIndex};
@@ -20,6 +21,7 @@ use crate::name::{CollectionName, Key};
 use crate::record::Change;
 use crate::store::{Found, Store};
 use crate::views::View;
+use resolved::Resolved;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -54,6 +56,8 @@ pub struct Transaction {
     staged: FxHashMap<Place, usize>,
     /// At most the bytes of `writes` in a record.
     bytes: usize,
+    /// What merge operations come to before the last of those staged on a document.
+    resolved: Resolved,
     /// The rows in indexes of `writes`, and of what is in their place.
     rows: usize,
     /// The bytes of the documents that were read.
@@ -76,6 +80,7 @@ impl Transaction {
             writes: Vec::new(),
             staged: FxHashMap::default(),
             bytes: 0,
+            resolved: Resolved::default(),
             rows: 0,
             read_bytes: 0,
             first_to_expire: None,

@@ -96,9 +96,12 @@ impl Transaction {
         let change = match staged.map(|at| &mut self.writes[at].write.change) {
             Some(Change::Merge(operations)) if !is_unique => {
                 check_rows(total.unwrap_or(0))?;
-                add_merge(operations, operation, &mut self.bytes)?;
+                let is_added = add_merge(operations, operation, &mut self.bytes)?;
                 if let (Some(at), Some(rows), Some(total)) = (staged, rows, total) {
                     (self.writes[at].rows.0, self.rows) = (rows, total);
+                }
+                if let Some(at) = staged.filter(|_| is_added) {
+                    self.resolved.keep(at, current);
                 }
                 return Ok(());
             }
@@ -242,26 +245,38 @@ impl Transaction {
                 let (media_type, body) = (media_type.clone(), body.clone());
                 Some(Arc::new(self.document(media_type, body, *expires, base.as_deref())))
             }
-            Change::Merge(operations) => operations.iter().fold(base.clone(), |current, op| {
-                let of_its_own =
-                    || self.writes[at].collection.as_ref()?.default_expiry(self.view.time);
-                let expires = current.as_ref().map_or_else(of_its_own, |d| d.expires);
-                match op.resolve(current.as_deref()) {
-                    Ok(Some(body)) => {
-                        let document =
-                            self.document(MediaType::Json, body, expires, base.as_deref());
-                        Some(Arc::new(document))
-                    }
-                    // Nothing to do, or it no longer fits; it fitted when it was staged.
-                    Ok(None) | Err(_) => current,
-                }
-            }),
+            Change::Merge(operations) => self.merged_document(at, operations, base),
             Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => {
                 base
             }
         };
         // A document may be put that has expired already.
         alive(staged, self.view.time)
+    }
+
+    /// What `operations`, which are staged, make of `base`.
+    fn merged_document(
+        &self,
+        at: usize,
+        operations: &[Merge],
+        base: Option<Arc<Document>>,
+    ) -> Option<Arc<Document>> {
+        let (before, left) = match (self.resolved.get(at), operations.split_last()) {
+            (Some(before), Some((last, _))) => (before.clone(), std::slice::from_ref(last)),
+            _ => (base.clone(), operations),
+        };
+        left.iter().fold(before, |current, operation| {
+            let of_its_own = || self.writes[at].collection.as_ref()?.default_expiry(self.view.time);
+            let expires = current.as_ref().map_or_else(of_its_own, |document| document.expires);
+            match operation.resolve(current.as_deref()) {
+                Ok(Some(body)) => {
+                    let document = self.document(MediaType::Json, body, expires, base.as_deref());
+                    Some(Arc::new(document))
+                }
+                // Nothing to do, or it no longer fits; it fitted when it was staged.
+                Ok(None) | Err(_) => current,
+            }
+        })
     }
 
     /// A document that is not committed yet, in the place of `base`.
@@ -307,14 +322,15 @@ fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
     Ok(())
 }
 
-/// Adds `operation` to those staged on a document. A refusal leaves them as they are.
+/// Adds `operation` to those staged on a document; false if the last of them took it in. A refusal
+/// leaves them as they are.
 fn add_merge(
     operations: &mut Vec<Merge>,
     operation: Merge,
     bytes: &mut usize,
-) -> Result<(), StageError> {
+) -> Result<bool, StageError> {
     if operations.last_mut().is_some_and(|last| last.absorb(&operation)) {
-        return Ok(());
+        return Ok(false);
     }
     if operations.len() >= MERGES_MAX {
         return Err(StageError::TooManyMerges);
@@ -325,5 +341,5 @@ fn add_merge(
     }
     *bytes = after;
     operations.push(operation);
-    Ok(())
+    Ok(true)
 }
