@@ -20,7 +20,7 @@ impl From<Refused> for Refusal {
         let why = refused.to_string();
         match refused {
             Refused::Mismatch { .. } => Self::Mismatch(why),
-            Refused::Bound { .. } => Self::Bound(why),
+            Refused::Bound { .. } | Refused::Work { .. } => Self::Bound(why),
         }
     }
 }

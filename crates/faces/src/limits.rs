@@ -148,6 +148,21 @@ pub const PATCH_OPERATIONS_MAX: usize = 1_000;
 /// More: 422.
 pub const PATCH_WORK_BYTES_MAX: usize = 1 << 30;
 
+/// The same for all JSON Patches of one list of `/tx`, and for merge patches there, each of which
+/// looks at its document once. More: 422.
+pub const STEPS_WORK_BYTES_MAX: usize = PATCH_WORK_BYTES_MAX;
+
+/// Bytes of document that the merge operations of one request, or of one list, work on together:
+/// each works on all of the document, and again in the commit, which others wait for. More: 422.
+pub const MERGE_WORK_BYTES_MAX: usize = 64 << 20;
+
+/// What patches may look at, and merge operations work on, on the reactor. More goes to another
+/// thread.
+pub const INLINE_WORK_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of the documents that the results of one list show together. More: 422.
+pub const STEPS_SHOWN_BYTES_MAX: usize = 2 * repository::limits::DOCUMENT_BYTES_MAX;
+
 /// Operations in one list of `/tx`. More: 400.
 pub const STEPS_MAX: usize = 1_000;
 

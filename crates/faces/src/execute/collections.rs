@@ -1,6 +1,7 @@
 //! What operations on collections do in their transaction.
 
 use super::refusal::Refusal;
+use super::work::Work;
 use crate::collections::{self, Refused};
 use crate::operation::{Granted, Operation, Outcome, Returns, SettingsChange, Version, Written};
 use crate::patch::Patch;
@@ -9,7 +10,11 @@ use bytes::Bytes;
 use repository::{CollectionName, Document, MediaType, Transaction};
 use std::sync::Arc;
 
-pub(super) fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Outcome, Refusal> {
+pub(super) fn stage(
+    operation: &Operation,
+    tx: &mut Transaction,
+    work: &Work,
+) -> Result<Outcome, Refusal> {
     match operation {
         Operation::ListCollections(listing) => Ok(Outcome::Page(collections::list(tx, listing)?)),
         Operation::DescribeCollection(name) => match collections::status(tx, name)? {
@@ -18,7 +23,7 @@ pub(super) fn stage(operation: &Operation, tx: &mut Transaction) -> Result<Outco
         },
         Operation::GetSettings { collection, preconditions } => get(tx, collection, preconditions),
         Operation::Configure { collection, change, preconditions, returns } => {
-            configure(tx, collection, (change, *returns), preconditions)
+            configure(tx, collection, (change, *returns), (preconditions, work))
         }
         _ => Err(Refusal::Internal("an operation that is not on collections".to_owned())),
     }
@@ -42,7 +47,7 @@ fn configure(
     tx: &mut Transaction,
     name: &CollectionName,
     (change, returns): (&SettingsChange, Returns),
-    conditions: &Preconditions,
+    (conditions, work): (&Preconditions, &Work),
 ) -> Result<Outcome, Refusal> {
     let current = collections::settings(tx, name)?;
     if conditions.for_write(current.as_ref()) == Verdict::Failed {
@@ -52,8 +57,10 @@ fn configure(
     let text = current.as_ref().map(text);
     let next = match (change, text) {
         (SettingsChange::Put(next), _) => next.clone(),
-        (SettingsChange::Patch(Patch::Merge(patch)), Some(text)) => patch.apply(Some(text))?,
-        (SettingsChange::Patch(Patch::Json(patch)), Some(text)) => patch.apply(text)?,
+        (SettingsChange::Patch(Patch::Merge(patch)), Some(text)) => {
+            work.merge_patch(patch, Some(text))?
+        }
+        (SettingsChange::Patch(Patch::Json(patch)), Some(text)) => work.json_patch(patch, text)?,
         (SettingsChange::Patch(_), _) => return Err(Refusal::NoCollection(name.clone())),
     };
     let changes = match collections::configure(tx, name, current.as_ref(), &next) {

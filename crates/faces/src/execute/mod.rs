@@ -8,6 +8,7 @@ mod record;
 mod refusal;
 mod stage;
 mod transact;
+mod work;
 
 use crate::operation::{Executed, Operation, Outcome, Transact};
 use crate::problem::{Kind, Problem};

@@ -19,7 +19,7 @@ pub(super) fn stage(
     at: &Place,
     (patch, returns): (&Patch, Returns),
     conditions: &Preconditions,
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<Outcome, Refusal> {
     if let Patch::Operations(operations) = patch {
         return merge(tx, at, (operations, returns), conditions, mode);
@@ -34,10 +34,10 @@ pub(super) fn stage(
     }
     check(tx, at, (current.as_deref(), conditions), mode)?;
     let text = current.as_deref().map(json_text).transpose()?;
-    check_length(text, patch, mode.thread)?;
+    check_length(text, patch, mode.work.thread)?;
     let next = match (patch, text) {
-        (Patch::Merge(patch), text) => patch.apply(text)?,
-        (Patch::Json(patch), Some(text)) => patch.apply(text)?,
+        (Patch::Merge(patch), text) => mode.work.merge_patch(patch, text)?,
+        (Patch::Json(patch), Some(text)) => mode.work.json_patch(patch, text)?,
         (Patch::Json(_), None) | (Patch::Operations(_), _) => return Err(Refusal::NotFound),
     };
     if let Some(same) = current.as_ref().filter(|_| text == Some(&next)) {
@@ -88,7 +88,7 @@ fn merge(
     at: &Place,
     (operations, returns): (&[Merge], Returns),
     conditions: &Preconditions,
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<Outcome, Refusal> {
     let is_shown = returns == Returns::Representation;
     let is_read = is_shown || conditions.are_for_writes();
@@ -96,11 +96,17 @@ fn merge(
     if is_read {
         let current = tx.get(&at.collection, &at.key)?;
         is_new = current.is_none();
-        if !mode.is_checked && conditions.for_write(current.as_deref()) == Verdict::Failed {
+        if !mode.is_listed && conditions.for_write(current.as_deref()) == Verdict::Failed {
             return Err(Refusal::PreconditionFailed { current: current.map(|d| d.version) });
         }
     }
-    for operation in operations {
+    // One alone costs no more than a PUT would, and is not worth another look.
+    let is_counted = mode.is_listed || operations.len() > 1;
+    for (index, operation) in operations.iter().enumerate() {
+        if is_counted {
+            let current = tx.peek(&at.collection, &at.key)?;
+            mode.work.merge(index, current.map_or(0, |document| document.body.len()))?;
+        }
         tx.merge(&at.collection, &at.key, operation.clone())?;
     }
     // Taking something out of nothing makes nothing.

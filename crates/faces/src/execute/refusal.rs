@@ -1,5 +1,6 @@
 //! Why the body of a transaction refuses, and what its client is told.
 
+use crate::limits::STEPS_SHOWN_BYTES_MAX;
 use crate::patch;
 use crate::problem::{Kind, Problem};
 use crate::query::{ParameterError, QueryError};
@@ -32,6 +33,8 @@ pub(super) enum Refusal {
     KeyReused,
     /// The answer is too large to be remembered.
     AnswerTooLarge,
+    /// The results of a list show too much.
+    ShowsTooMuch,
     /// Steps of a list, by their index.
     Steps(Vec<(usize, Refusal)>),
     /// It would take long. Never told: the operation runs again on another thread.
@@ -98,9 +101,16 @@ impl From<Refusal> for Problem {
             Refusal::Patch(refused @ patch::Refused::Mismatch { .. }) => {
                 Self::new(Kind::PatchMismatch, refused.to_string())
             }
-            Refusal::Patch(refused @ patch::Refused::Bound { .. }) => {
-                Self::new(Kind::Unprocessable, refused.to_string())
-            }
+            Refusal::Patch(
+                refused @ (patch::Refused::Bound { .. } | patch::Refused::Work { .. }),
+            ) => Self::new(Kind::Unprocessable, refused.to_string()),
+            Refusal::ShowsTooMuch => Self::new(
+                Kind::Unprocessable,
+                format!(
+                    "the documents in the results would have more than {STEPS_SHOWN_BYTES_MAX} \
+                     bytes together: read, or have shown, fewer of them in one list"
+                ),
+            ),
             Refusal::NotJson { is } => {
                 let detail = format!("a patch needs a JSON document; this one is {}", is.as_str());
                 Self::new(Kind::PatchMismatch, detail)

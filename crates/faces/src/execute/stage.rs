@@ -1,6 +1,7 @@
 //! What each operation on one document does in its transaction.
 
 use super::refusal::Refusal;
+use super::work::Work;
 use super::{Thread, collections, patch, transact};
 use crate::operation::Written;
 use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
@@ -24,7 +25,7 @@ pub(super) fn stage(
         Operation::ListCollections(_)
         | Operation::DescribeCollection(_)
         | Operation::GetSettings { .. }
-        | Operation::Configure { .. } => collections::stage(operation, tx),
+        | Operation::Configure { .. } => collections::stage(operation, tx, &Work::new(thread)),
         // Names are not nested.
         Operation::Once(once) => stage(&once.operation, tx, thread),
         Operation::Create { preconditions, .. }
@@ -33,23 +34,24 @@ pub(super) fn stage(
         {
             Err(Refusal::PreconditionFailed { current: None })
         }
-        _ => step(operation, tx, Mode { thread, is_checked: false }),
+        _ => step(operation, tx, Mode { work: &Work::new(thread), is_listed: false }),
     }
 }
 
 /// How a step runs.
 #[derive(Clone, Copy)]
-pub(super) struct Mode {
-    pub thread: Thread,
-    /// Its conditions hold: that was found out before the first step of its list.
-    pub is_checked: bool,
+pub(super) struct Mode<'a> {
+    /// What it may cost.
+    pub work: &'a Work,
+    /// It is one of a list: its conditions hold, which was found out before the first of them.
+    pub is_listed: bool,
 }
 
 /// Performs one operation on one document.
 pub(super) fn step(
     operation: &Operation,
     tx: &mut Transaction,
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<Outcome, Refusal> {
     match operation {
         Operation::Get { place, preconditions, acceptable } => {
@@ -90,11 +92,11 @@ pub(super) fn step(
 fn get(
     document: Arc<Document>,
     conditions: &Preconditions,
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<Outcome, Refusal> {
     match conditions.for_read(&document) {
         Verdict::NotModified => Ok(Outcome::NotModified { version: document.version }),
-        Verdict::Failed if !mode.is_checked => {
+        Verdict::Failed if !mode.is_listed => {
             Err(Refusal::PreconditionFailed { current: Some(document.version) })
         }
         Verdict::Proceed | Verdict::Failed => Ok(Outcome::Found(document)),
@@ -106,9 +108,9 @@ pub(super) fn check(
     tx: &mut Transaction,
     at: &Place,
     (current, conditions): (Option<&Document>, &Preconditions),
-    mode: Mode,
+    mode: Mode<'_>,
 ) -> Result<(), Refusal> {
-    if !mode.is_checked && conditions.for_write(current) == Verdict::Failed {
+    if !mode.is_listed && conditions.for_write(current) == Verdict::Failed {
         return Err(Refusal::PreconditionFailed { current: current.map(|found| found.version) });
     }
     let mut is_asked = || tx.overwrite(&at.collection) == Overwrite::Conditional;

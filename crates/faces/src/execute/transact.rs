@@ -7,6 +7,8 @@
 use super::Thread;
 use super::refusal::Refusal;
 use super::stage::{Mode, step};
+use super::work::Work;
+use crate::limits::STEPS_SHOWN_BYTES_MAX;
 use crate::operation::{Operation, Outcome, Place, Transact};
 use crate::preconditions::Verdict;
 use repository::Transaction;
@@ -18,16 +20,32 @@ pub(super) fn stage(
 ) -> Result<Outcome, Refusal> {
     tx.set_isolation(list.isolation);
     check(list, tx)?;
+    let work = Work::new(thread);
     let mut outcomes = Vec::with_capacity(list.steps.len());
+    let mut shown_bytes = 0;
     for (index, operation) in list.steps.iter().enumerate() {
-        let outcome = match step(operation, tx, Mode { thread, is_checked: true }) {
+        let outcome = match step(operation, tx, Mode { work: &work, is_listed: true }) {
             Err(Refusal::NotFound) if matches!(operation, Operation::Get { .. }) => Outcome::Absent,
             Err(Refusal::Long) => return Err(Refusal::Long),
             other => other.map_err(|refusal| Refusal::Steps(vec![(index, refusal)]))?,
         };
+        shown_bytes += shown(&outcome);
+        if shown_bytes > STEPS_SHOWN_BYTES_MAX {
+            return Err(Refusal::Steps(vec![(index, Refusal::ShowsTooMuch)]));
+        }
         outcomes.push((place(operation, &outcome), outcome));
     }
     Ok(Outcome::Listed(outcomes))
+}
+
+/// Bytes of the document that an outcome shows.
+fn shown(outcome: &Outcome) -> usize {
+    let document = match outcome {
+        Outcome::Found(document) => Some(document),
+        Outcome::Written(written) => written.shown.as_ref(),
+        _ => None,
+    };
+    document.map_or(0, |document| document.body.len())
 }
 
 /// Checks every condition, and names each step whose conditions are false.

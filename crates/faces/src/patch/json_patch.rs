@@ -44,13 +44,24 @@ impl JsonPatch {
 
     /// The document after the patch.
     pub(crate) fn apply(&self, document: &str) -> Result<String, Refused> {
+        let mut left = PATCH_WORK_BYTES_MAX;
+        self.apply_within(document, &mut left)
+    }
+
+    /// The document after the patch, which takes the bytes that it looks at from `left_bytes`.
+    pub(crate) fn apply_within(
+        &self,
+        document: &str,
+        left_bytes: &mut usize,
+    ) -> Result<String, Refused> {
         let mut current = document.to_owned();
-        let mut work = 0;
         for (index, operation) in self.operations.iter().enumerate() {
-            work += current.len();
-            let next = match work > PATCH_WORK_BYTES_MAX {
-                true => Err(Misfit::Work),
-                false => operation.apply(&current),
+            let next = match left_bytes.checked_sub(current.len()) {
+                None => Err(Misfit::Work),
+                Some(left) => {
+                    *left_bytes = left;
+                    operation.apply(&current)
+                }
             };
             if let Some(next) = next.map_err(|misfit| misfit.of(index))? {
                 current = next;

@@ -49,6 +49,9 @@ pub(crate) enum Refused {
     /// The document is not as the patch expects: with another document it may go.
     #[error("{}{why}", place(*operation))]
     Mismatch { operation: Option<usize>, why: String },
+    /// It looks at more than it may. `operation` is the first that it may not carry out.
+    #[error("{}{why}", place(*operation))]
+    Work { operation: Option<usize>, why: String },
     /// What would come of it is beyond a bound.
     #[error("{}{why}", place(*operation))]
     Bound { operation: Option<usize>, why: String },
@@ -70,7 +73,7 @@ pub(crate) enum Misfit {
     #[error("the document would have more than {DOCUMENT_BYTES_MAX} bytes")]
     Size,
     #[error(
-        "the patch has too many operations for a document of this size: together they may look at \
+        "there are too many operations for a document of this size: together they may look at \
          {PATCH_WORK_BYTES_MAX} bytes; send fewer at a time"
     )]
     Work,
@@ -82,7 +85,8 @@ impl Misfit {
         let (operation, why) = (Some(operation), self.to_string());
         match self {
             Self::Pointer(_) | Self::State(_) => Refused::Mismatch { operation, why },
-            Self::Depth | Self::Size | Self::Work => Refused::Bound { operation, why },
+            Self::Depth | Self::Size => Refused::Bound { operation, why },
+            Self::Work => Refused::Work { operation, why },
         }
     }
 }

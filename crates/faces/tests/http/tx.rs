@@ -1,6 +1,6 @@
 //! POST /tx: lists of operations, all or none.
 
-use crate::site::{Site, get, put, with_type};
+use crate::site::{Site, get, patch, put, with_type};
 use serde_json::json;
 use std::thread;
 
@@ -262,4 +262,50 @@ fn a_conflict_is_reported_to_those_who_ask() {
     assert_eq!((&document["collection"], &document["key"]), (&json!("notes"), &json!("a")));
     assert!(document["competitor"].as_u64() <= json["competitor"].as_u64());
     assert_eq!(document["paths"][0].as_str().map(|path| path.starts_with("/n")), Some(true));
+}
+
+/// The text of a JSON document of about so many bytes, whose first member is found at once.
+fn large(bytes: usize) -> String {
+    format!(r#"{{"n":1,"x":"{}"}}"#, "x".repeat(bytes))
+}
+
+#[test]
+fn the_results_of_a_list_show_so_much_and_no_more() {
+    let site = Site::start();
+    site.put("/db/notes/a", &large(7 << 20));
+    let gets = |count: usize| {
+        let get = r#"{"op":"get","collection":"notes","key":"a"}"#;
+        format!("[{}]", vec![get; count].join(","))
+    };
+    assert_eq!(site.transact("", "", &gets(2)).status, 200);
+    let refused = site.transact("", "", &gets(3));
+    assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
+    assert_eq!(refused.json()["failed"][0]["operation"], 2);
+    let patch = json!({"op": "merge", "collection": "notes", "key": "a",
+        "patch": [{"op": "add", "path": "/n", "value": 1}]});
+    let shown = json!([patch, patch, patch]).to_string();
+    let refused = site.transact("", "Prefer: return=representation\r\n", &shown);
+    assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
+    assert!(site.ask(&get("/db/notes/a")).body.starts_with(r#"{"n":1,"#), "nothing was changed");
+}
+
+#[test]
+fn the_patches_of_a_list_may_do_so_much_and_no_more() {
+    let site = Site::start();
+    site.put("/db/notes/a", &large(8_000_000));
+    let test = json!({"op": "test", "path": "/n", "value": 1});
+    let step = |count: usize| json!({"op": "json-patch", "collection": "notes", "key": "a", "patch": vec![&test; count]});
+    assert_eq!(site.transact("", "", &json!([step(70)]).to_string()).status, 200);
+    let refused = site.transact("", "", &json!([step(70), step(70)]).to_string());
+    assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
+    assert_eq!(refused.json()["failed"][0]["operation"], 1);
+
+    let add = |at: usize| json!({"op": "add", "path": format!("/n{at}"), "value": 1});
+    let adds: Vec<_> = (0..9).map(add).collect();
+    let step = json!({"op": "merge", "collection": "notes", "key": "a", "patch": adds});
+    let refused = site.transact("", "", &json!([step]).to_string());
+    assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
+    let refused = site.ask(&patch("vnd.sarsen.merge", "/db/notes/a", "", &json!(adds).to_string()));
+    assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
+    assert!(site.ask(&get("/db/notes/a")).body.starts_with(r#"{"n":1,"x""#), "nothing was changed");
 }
