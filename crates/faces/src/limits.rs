@@ -105,10 +105,11 @@ pub const PING_INTERVAL: Duration = Duration::from_secs(30);
 /// Time for the answer. Longer: the connection is closed.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time for a TLS handshake, waiting for its turn included. Longer: the connection is closed.
+/// Time for a TLS handshake. Longer: the connection is closed.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// TLS handshakes of one reactor at the same time. More wait their turn, within their time.
+/// TLS handshakes of one reactor at the same time. More: the one that has taken longest is given up
+/// and its connection closed.
 pub const HANDSHAKES_MAX: usize = 256;
 
 /// A file with a certificate or a key, in bytes. Larger: refused at the start; later, the

@@ -15,7 +15,7 @@ use crate::observe::{AccessLog, Counted, Meter, Observer};
 use crate::problem::Problem;
 use crate::replies::Replies;
 use crate::server::Timeouts;
-use crate::tls::Tls;
+use crate::tls::{Handshakes, Tls};
 use repository::Repository;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,8 +42,7 @@ pub(crate) struct Reactor {
     pub observer: Arc<Observer>,
     /// What is needed to speak TLS, if it is spoken.
     pub tls: Option<Tls>,
-    /// Turns on TLS handshakes.
-    pub handshakes: Semaphore,
+    pub handshakes: Handshakes,
     pub timeouts: Timeouts,
     /// Whether a failed handler's message is shown to the client.
     pub development: bool,

@@ -13,7 +13,7 @@ use crate::network::Network;
 use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch};
 use crate::reactor::{self, Drain, Reactor};
 use crate::replies::Replies;
-use crate::tls::{Tls, TlsError, TlsOptions};
+use crate::tls::{Handshakes, Tls, TlsError, TlsOptions};
 use repository::Repository;
 use std::io;
 use std::net::SocketAddr;
@@ -412,7 +412,7 @@ impl Seed {
             proxies: self.proxies,
             origins: self.origins,
             tls: self.tls,
-            handshakes: Semaphore::new(limits::HANDSHAKES_MAX),
+            handshakes: Handshakes::default(),
         };
         (reactor, self.arrivals)
     }

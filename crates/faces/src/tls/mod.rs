@@ -3,10 +3,12 @@
 //! What is spoken afterwards is `http/connection`.
 
 mod files;
+mod handshakes;
 mod validity;
 mod watch;
 
 pub use files::TlsError;
+pub(crate) use handshakes::Handshakes;
 pub(crate) use watch::Watch;
 
 use crate::reactor::Reactor;
@@ -90,13 +92,18 @@ pub(crate) fn start(options: &TlsOptions) -> Result<(Tls, Watch), TlsError> {
 }
 
 impl Tls {
-    /// Performs the handshake. One that has to wait for its turn waits within its time.
+    /// Performs the handshake.
     pub(crate) async fn accept(&self, socket: Socket, reactor: &Reactor) -> io::Result<Spoken> {
-        let handshake = async {
-            let _turn = reactor.handshakes.acquire().await.map_err(io::Error::other)?;
-            self.acceptor.accept(socket).await
+        let under_way = reactor.handshakes.begin();
+        let handshake = timeout(reactor.timeouts.handshake, self.acceptor.accept(socket));
+        let stream = tokio::select! {
+            biased;
+            done = handshake => done??,
+            () = under_way.displaced() => {
+                let error = "its handshake had to make room for others";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, error));
+            }
         };
-        let stream = timeout(reactor.timeouts.handshake, handshake).await??;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(ALPN_HTTP2);
         Ok(Spoken { stream, is_http2 })
     }

@@ -228,6 +228,25 @@ fn a_handshake_that_takes_too_long_or_is_none_ends() {
 }
 
 #[test]
+fn handshakes_that_never_end_keep_nobody_out() {
+    let identity = Identity::new();
+    let site = Site::with(|options| {
+        options.tls = Some(identity.options());
+        options.reactors = 1;
+        options.timeouts.handshake = Duration::from_secs(30);
+    });
+    let begin = |_| {
+        let mut client = Client::to(site.server.tls_addr().unwrap());
+        client.send([0x16, 3, 1]);
+        client
+    };
+    let _idle: Vec<_> = (0..faces::limits::HANDSHAKES_MAX).map(begin).collect();
+    let ca = identity.text("used.crt");
+    let got = curl(&["--cacert", &ca, &https(&site, "/healthz")]);
+    assert_eq!(got.1, "ok\n");
+}
+
+#[test]
 fn a_replaced_certificate_is_used_and_a_bad_one_is_not() {
     let identity = Identity::new();
     let site = identity.site();
