@@ -86,6 +86,10 @@ pub const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
 /// over only when some of that was taken.
 pub const STREAM_SEND_BYTES_MAX: usize = 64 << 10;
 
+/// The last piece of a reply on a stream, up to this size in bytes, may wait for its client as long
+/// as the connection lives. A longer one counts as a reply that is taken, or not.
+pub const REPLY_UNWATCHED_BYTES_MAX: usize = 1 << 10;
+
 /// Requests that a client may take back before the server has seen them, on one HTTP/2 connection
 /// at a time. More: the connection ends with ENHANCE_YOUR_CALM (CVE-2023-44487).
 pub const STREAMS_RESET_UNSEEN_MAX: usize = 20;
@@ -246,6 +250,7 @@ const _: () = assert!(HEADER_BYTES_MAX < READ_BUFFER_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < BODY_MEMORY_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < REPLY_MEMORY_BYTES_MAX / 2);
 const _: () = assert!(REPLY_UNCOUNTED_BYTES_MAX < STREAM_SEND_BYTES_MAX);
+const _: () = assert!(REPLY_UNWATCHED_BYTES_MAX < REPLY_UNCOUNTED_BYTES_MAX);
 const _: () = assert!(STREAM_SEND_BYTES_MAX >= WRITE_BYTES_MIN);
 const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);
 const _: () = assert!(STEPS_MAX <= repository::limits::TRANSACTION_WRITES_MAX);

@@ -51,6 +51,8 @@ pub(crate) struct Socket {
     closing: Closing,
     /// Whether the reply was sent before the request had been read to its end.
     is_unread: Rc<Cell<bool>>,
+    /// Bytes that were written. Taken away by whoever looks.
+    sent_bytes: Rc<Cell<usize>>,
 }
 
 /// A time in which the client has to take some of a reply.
@@ -71,12 +73,13 @@ enum Closing {
 }
 
 impl Socket {
-    /// `is_unread` is set by whoever answers without reading the request's whole body.
+    /// `is_unread` is set by whoever answers without reading the request's whole body; what is
+    /// written is added to `sent_bytes`.
     pub(crate) fn new(
         stream: TcpStream,
         write_stall: Duration,
         replies: Rc<Replies>,
-        is_unread: Rc<Cell<bool>>,
+        (is_unread, sent_bytes): (Rc<Cell<bool>>, Rc<Cell<usize>>),
     ) -> Self {
         Self {
             stream,
@@ -87,6 +90,7 @@ impl Socket {
             replies,
             closing: Closing::Open,
             is_unread,
+            sent_bytes,
         }
     }
 
@@ -123,6 +127,7 @@ impl Socket {
     ) -> Poll<io::Result<usize>> {
         match written {
             Poll::Ready(Ok(bytes)) => {
+                self.sent_bytes.set(self.sent_bytes.get().wrapping_add(bytes));
                 if let Some(stall) = &mut self.stall {
                     stall.taken_bytes += bytes;
                 }

@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub is_local: bool,
     /// HTTP/1: whether the last reply was made without reading its request to the end.
     pub is_unread: Rc<Cell<bool>>,
+    /// Bytes that the socket has taken, since somebody last looked.
+    pub sent_bytes: Rc<Cell<usize>>,
 }
 
 /// Serves a connection to its end. When `closing` turns true it ends after the requests in flight.
@@ -49,9 +51,11 @@ type Ended = Box<dyn std::error::Error>;
 async fn speak(arrival: Arrival, reactor: Rc<Reactor>, mut closing: Closing) -> Result<(), Ended> {
     let Arrival { stream, peer, door, seat: _seat } = arrival;
     let is_unread = Rc::new(Cell::new(false));
+    let sent_bytes = Rc::<Cell<usize>>::default();
     let (stall, replies) = (reactor.timeouts.write_stall, Rc::clone(&reactor.replies));
     let stream = TcpStream::from_std(stream)?;
-    let mut socket = Socket::new(stream, stall, replies, Rc::clone(&is_unread));
+    let told = (Rc::clone(&is_unread), Rc::clone(&sent_bytes));
+    let mut socket = Socket::new(stream, stall, replies, told);
     let patience = reactor.timeouts.header;
     let opening = tokio::select! {
         biased;
@@ -60,7 +64,7 @@ async fn speak(arrival: Arrival, reactor: Rc<Reactor>, mut closing: Closing) -> 
     };
     let tls = reactor.tls.clone().filter(|_| door.is_tls);
     let (scheme, is_local) = (Scheme::Http, door.is_local);
-    let connection = Connection { reactor, peer, scheme, is_local, is_unread };
+    let connection = Connection { reactor, peer, scheme, is_local, is_unread, sent_bytes };
     match (opening, tls) {
         (Opening::Nothing, _) => Ok(()),
         (Opening::Tls, Some(tls)) => Box::pin(secure(socket, connection, &tls, closing)).await,

@@ -22,6 +22,8 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
@@ -37,6 +39,7 @@ pub(crate) async fn serve(
     mut closing: Closing,
 ) -> Result<(), Ended> {
     let streams = Rc::new(Streams::default());
+    let sent = Rc::clone(&connection.sent_bytes);
     let replies = Rc::clone(&connection.reactor.replies);
     let (idle, stall) = {
         let timeouts = &connection.reactor.timeouts;
@@ -66,7 +69,7 @@ pub(crate) async fn serve(
                 return Err(misbehaved("it took back too many requests").into());
             }
             () = sleep_until(next_stall) => {
-                if streams.is_stalled(&replies) {
+                if streams.is_stalled(&replies, sent.take()) {
                     return Err(misbehaved("it takes its replies too slowly").into());
                 }
                 next_stall = Instant::now() + stall;
@@ -171,6 +174,35 @@ struct Streams {
     /// Replies that are being sent, in the order in which they began.
     sending: RefCell<BTreeMap<u64, Sending>>,
     next_id: Cell<u64>,
+    tails: Arc<Tails>,
+    /// Which of the counts of tails the next one goes to: 0 or 1.
+    turn: Cell<usize>,
+}
+
+/// Last pieces of replies that h2 holds because the client has no room for them, by the look before
+/// which they were handed over: the next one, or an earlier one. A reply whose last piece was
+/// handed over is none that is being sent.
+#[derive(Default)]
+struct Tails([AtomicUsize; 2]);
+
+/// One of them.
+struct Tail {
+    bytes: Bytes,
+    /// Atomic only because bytes have to be able to leave their thread.
+    tails: Arc<Tails>,
+    turn: usize,
+}
+
+impl AsRef<[u8]> for Tail {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        self.tails.0[self.turn].fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A reply on its way.
@@ -194,13 +226,30 @@ impl Streams {
         !self.moved.replace(false) && self.running.get() == 0
     }
 
-    /// Whether the client has taken too little of a reply since the last call.
-    fn is_stalled(&self, replies: &Replies) -> bool {
+    /// Whether the client has taken too little of a reply since the last call. `sent_bytes` is what
+    /// it has taken on the whole connection.
+    fn is_stalled(&self, replies: &Replies, sent_bytes: usize) -> bool {
         let least = replies.least_bytes();
+        let earlier = 1 - self.turn.get();
+        let has_old_tail = self.tails.0[earlier].load(Ordering::Relaxed) > 0;
+        self.turn.set(earlier);
+        if has_old_tail && sent_bytes < least {
+            return true;
+        }
         self.sending.borrow_mut().values_mut().any(|sending| {
             let taken = std::mem::take(&mut sending.taken);
             std::mem::replace(&mut sending.was_seen, true) && taken < least
         })
+    }
+
+    /// The last piece of a reply, counted until h2 has let go of it.
+    fn tail(&self, bytes: Bytes) -> Bytes {
+        if bytes.len() <= limits::REPLY_UNWATCHED_BYTES_MAX {
+            return bytes;
+        }
+        let turn = self.turn.get();
+        self.tails.0[turn].fetch_add(1, Ordering::Relaxed);
+        Bytes::from_owner(Tail { bytes, tails: Arc::clone(&self.tails), turn })
     }
 
     fn abandon(&self) {
@@ -270,6 +319,7 @@ impl Body for Paced {
         if let Some(sending) = self.streams.sending.borrow_mut().get_mut(&self.id) {
             sending.taken += bytes;
         }
+        let piece = if self.left.is_empty() { self.streams.tail(piece) } else { piece };
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
@@ -299,8 +349,12 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
+    fn nobody() -> Context<'static> {
+        Context::from_waker(Waker::noop())
+    }
+
     fn piece(body: &mut Paced) -> usize {
-        let polled = Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()));
+        let polled = Pin::new(body).poll_frame(&mut nobody());
         match polled {
             Poll::Ready(Some(Ok(frame))) => frame.into_data().unwrap().len(),
             Poll::Ready(_) | Poll::Pending => 0,
@@ -312,13 +366,30 @@ mod tests {
         let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
         let large = Bytes::from(vec![0; 4 * limits::STREAM_SEND_BYTES_MAX]);
         let mut body = streams.begin().reply(Full::new(large));
-        assert!(!streams.is_stalled(&replies), "it has just begun");
+        assert!(!streams.is_stalled(&replies, 0), "it has just begun");
         assert_eq!(piece(&mut body), limits::STREAM_SEND_BYTES_MAX);
-        assert!(!streams.is_stalled(&replies), "a piece was taken");
-        assert!(streams.is_stalled(&replies));
+        assert!(!streams.is_stalled(&replies, 0), "a piece was taken");
+        assert!(streams.is_stalled(&replies, 0));
         drop(body);
-        assert!(!streams.is_stalled(&replies));
+        assert!(!streams.is_stalled(&replies, 0));
         assert!(streams.sending.borrow().is_empty());
+    }
+
+    #[test]
+    fn a_last_piece_that_is_held_stalls_unless_others_are_taken() {
+        let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
+        let small = Bytes::from(vec![0; limits::REPLY_UNWATCHED_BYTES_MAX + 1]);
+        let mut body = streams.begin().reply(Full::new(small));
+        let Poll::Ready(Some(Ok(held))) = Pin::new(&mut body).poll_frame(&mut nobody()) else {
+            panic!("no piece");
+        };
+        drop(body);
+        assert!(!streams.is_stalled(&replies, 0), "it has just begun");
+        assert!(!streams.is_stalled(&replies, limits::WRITE_BYTES_MIN), "others are taken");
+        assert!(!streams.is_stalled(&replies, 0), "those handed over since");
+        assert!(streams.is_stalled(&replies, limits::WRITE_BYTES_MIN - 1));
+        drop(held);
+        assert!(!(0..3).any(|_| streams.is_stalled(&replies, 0)));
     }
 
     #[test]

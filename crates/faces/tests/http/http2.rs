@@ -333,3 +333,22 @@ fn a_reply_that_nobody_takes_ends_the_connection() {
         run("curl", &["--http2-prior-knowledge", "-sf", &url(&site, "/healthz")]).status.success()
     });
 }
+
+#[test]
+fn the_end_of_a_reply_that_nobody_takes_ends_the_connection_whatever_else_it_asks() {
+    let site = Site::with(|options| options.timeouts.write_stall = Duration::from_millis(300));
+    site.put("/db/notes/a", &format!("\"{}\"", "x".repeat(2_000)));
+    let mut client = Frames::open_with(site.server.local_addr(), &[(INITIAL_WINDOW_SIZE, 1)]);
+    client.ask(1, &request("GET", "/db/notes/a"));
+    assert_eq!(client.next_on(1).status(), 200);
+    assert_eq!(client.next_on(1).payload.len(), 1);
+    // The rest is in the server's memory, where it would stay while the client asks for more.
+    let mut stream = 1;
+    until(|| {
+        stream += 2;
+        let fields = block(&request("HEAD", "/healthz"));
+        let ask = frame(HEADERS, END_HEADERS | END_STREAM, stream, &fields);
+        !client.try_raw(&ask) || client.next().is_none()
+    });
+    assert_eq!(site.ask(&get("/healthz")).status, 200);
+}
