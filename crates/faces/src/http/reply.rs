@@ -13,8 +13,9 @@ use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION,
+    RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Uri};
@@ -93,7 +94,7 @@ fn written(
         headers.insert(PREFERENCE_APPLIED, applied(granted));
     }
     let Some(document) = &written.shown else { return Bytes::new() };
-    headers.insert(CONTENT_TYPE, content_type(&document.media_type));
+    describe(&document.media_type, headers);
     // RFC 9110 §8.7: without it the content would be taken for a report on the request.
     headers.insert(CONTENT_LOCATION, made_at.unwrap_or_else(|| location(uri.path())));
     document.body.clone()
@@ -128,7 +129,7 @@ fn level(durability: Durability) -> &'static str {
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
 fn found(document: &Document, headers: &mut HeaderMap) -> Bytes {
-    headers.insert(CONTENT_TYPE, content_type(&document.media_type));
+    describe(&document.media_type, headers);
     headers.insert(ETAG, etag(document.version));
     headers.insert(LAST_MODIFIED, http_date(document.updated));
     headers.insert(CACHE_CONTROL, REVALIDATE);
@@ -146,12 +147,21 @@ fn listed_page(page: Listed, headers: &mut HeaderMap) -> Bytes {
 }
 
 /// A media type came in as a header field, or from the application's code as any text at all.
-fn content_type(media_type: &MediaType) -> HeaderValue {
+///
+/// What is not JSON a browser may run as a page (HTML, SVG, XML), and it would run here, where the
+/// application's sessions are. So it is told to take the bytes for what they are said to be (the
+/// Fetch standard, "X-Content-Type-Options"), and to give a page of them no scripts and no origin
+/// (Content Security Policy 3, "sandbox"). JSON is never run.
+fn describe(media_type: &MediaType, headers: &mut HeaderMap) {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
     const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
-    match media_type {
-        MediaType::Json => HeaderValue::from_static("application/json"),
-        MediaType::Other(name) => HeaderValue::from_str(name).unwrap_or(UNKNOWN),
-    }
+    let MediaType::Other(name) = media_type else {
+        headers.insert(CONTENT_TYPE, JSON);
+        return;
+    };
+    headers.insert(CONTENT_TYPE, HeaderValue::from_str(name).unwrap_or(UNKNOWN));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
 }
 
 fn number(number: CommitNumber) -> HeaderValue {

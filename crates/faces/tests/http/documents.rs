@@ -1,6 +1,6 @@
 //! Documents and collections: what each method does.
 
-use crate::site::{Reply, Site, bare, get, patch, put};
+use crate::site::{Reply, Site, bare, get, patch, put, with_type};
 use std::thread;
 
 #[test]
@@ -358,3 +358,22 @@ fn a_foreign_page_neither_writes_nor_reads_by_another_name() {
     assert_eq!(site.ask(&rebound).problem(), "foreign-host");
     assert_eq!(site.ask(&get("/db/notes/a")).body, "1");
 }
+
+#[test]
+fn a_stored_page_runs_nothing_at_this_origin() {
+    let site = Site::start();
+    let page = "<script>alert(document.domain)</script>";
+    let put = with_type("PUT", "/db/notes/page", ("text/html", ""), page);
+    assert_eq!(site.ask(&put).status, 201);
+    let shown = with_type("POST", "/db/notes", ("image/svg+xml", SHOWN), "<svg/>");
+    for reply in [site.ask(&get("/db/notes/page")), site.ask(&shown)] {
+        assert_eq!(reply.field("x-content-type-options"), Some("nosniff"), "{reply:?}");
+        assert_eq!(reply.field("content-security-policy"), Some("sandbox"), "{reply:?}");
+    }
+    site.put("/db/notes/json", "1");
+    let json = site.ask(&get("/db/notes/json"));
+    assert_eq!(json.field("content-type"), Some("application/json"));
+    assert_eq!(json.field("content-security-policy"), None);
+}
+
+const SHOWN: &str = "Prefer: return=representation\r\n";
