@@ -209,6 +209,7 @@ impl Porter {
         }
         self.is_full = false;
         let Ok(client) = self.rules.admit(peer.ip()) else {
+            self.rules.counts.turned_away.fetch_add(1, Ordering::Relaxed);
             log::debug!("a connection from {peer} was one too many of its client");
             return;
         };

@@ -51,11 +51,11 @@ impl Principal {
         Err(Problem::new(Kind::InsufficientScope, detail))
     }
 
-    /// The token that it holds.
-    pub(crate) fn holder(self) -> Option<Arc<Token>> {
+    /// The id of the token that it holds.
+    pub(crate) fn token_id(&self) -> Option<&str> {
         match self {
             Self::Anyone => None,
-            Self::Holder(token) => Some(token),
+            Self::Holder(token) => Some(&token.id),
         }
     }
 

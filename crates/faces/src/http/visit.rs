@@ -19,6 +19,7 @@ use hyper::http::request::Parts;
 use hyper::{Response, Uri, Version};
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Answers a request. `body` is taken out when it has been read to its end.
@@ -35,59 +36,62 @@ pub(crate) async fn respond(
     let described = reactor.log.is_on().then(|| Described::of(&parts, client));
     let id = request::id(&parts.headers).cloned();
     let grant = reactor.origins.grant(&parts);
-    let admitted = asker.and_then(|asker| Ok((asker, admit(&parts, visit, client, reactor)?)));
-    let (mut response, holder) = match admitted {
-        Ok((asker, principal)) => {
-            let from = (&asker, connection);
-            (settle(parts, body, (visit, &principal), from).await, principal.holder())
-        }
-        Err(problem) => (reply::write(Err(problem), parts), None),
+    let principal = Principal::Anyone;
+    let mut note = Note { reactor, visit, begun, described, principal, is_answered: false };
+    let admitted = asker.and_then(|asker| {
+        note.principal = identify(&parts, visit, client, reactor)?;
+        admit(&note.principal, visit, parts.uri.path())?;
+        Ok(asker)
+    });
+    let mut response = match admitted {
+        Ok(asker) => settle(parts, body, (visit, &note.principal), (&asker, connection)).await,
+        Err(problem) => reply::write(Err(problem), parts),
     };
-    if holder.is_some() {
+    if note.principal.token_id().is_some() {
         keep_private(response.headers_mut());
     }
     grant.add(response.headers_mut());
     if let Some(id) = id {
         response.headers_mut().insert(request::X_REQUEST_ID, id);
     }
-    let took = begun.elapsed();
-    reactor.meter.count(visit, response.status(), took);
-    if let Some(described) = described {
-        described.write(&response, holder.as_ref().map(|token| token.id.as_str()), took, reactor);
-    }
+    note.answered(&response);
     response
 }
 
-/// Finds out who asks, and whether they may. What needs no token is asked by anyone.
-fn admit(
+/// Finds out who asks. What needs no token is asked by anyone.
+fn identify(
     parts: &Parts,
     visit: Visit,
     client: IpAddr,
     reactor: &Reactor,
 ) -> Result<Principal, Problem> {
-    let guarded = match visit.kind {
+    match visit.kind {
         // A browser asks what may be done before it sends a token along (Fetch, "CORS-preflight").
-        _ if visit.method == Method::Options => return Ok(Principal::Anyone),
-        Kind::Document | Kind::Collection => Some(need(visit)),
-        Kind::Collections | Kind::Transaction | Kind::Metrics => None,
-        _ => return Ok(Principal::Anyone),
-    };
-    let principal = bearer::principal(parts, &reactor.guard, client)?;
+        _ if visit.method == Method::Options => Ok(Principal::Anyone),
+        Kind::Document
+        | Kind::Collection
+        | Kind::Collections
+        | Kind::Transaction
+        | Kind::Metrics => bearer::principal(parts, &reactor.guard, client),
+        _ => Ok(Principal::Anyone),
+    }
+}
+
+/// Whether the principal may ask for this.
+fn admit(principal: &Principal, visit: Visit, path: &str) -> Result<(), Problem> {
     if matches!(principal, Principal::Anyone) {
-        return Ok(principal);
+        return Ok(());
     }
-    match guarded {
-        Some(need) => {
-            // A path that names nothing says so itself.
-            if let Some(collection) = collection(parts.uri.path()) {
-                principal.require(&collection, need)?;
-            }
-        }
-        None if visit.kind == Kind::Metrics => principal.require_all()?,
+    match visit.kind {
+        // A path that names nothing says so itself.
+        Kind::Document | Kind::Collection => match collection(path) {
+            Some(collection) => principal.require(&collection, need(visit)),
+            None => Ok(()),
+        },
+        Kind::Metrics => principal.require_all(),
         // Each collection, or operation, is looked at by itself, further on.
-        None => {}
+        _ => Ok(()),
     }
-    Ok(principal)
 }
 
 /// What a method needs of the collection: its settings are an administrator's.
@@ -165,6 +169,60 @@ fn keep_private(headers: &mut HeaderMap) {
     };
 }
 
+/// What is noted of a request. Dropped before the request is answered, it notes that its client has
+/// gone: what the request had changed by then stays changed, so it is not to vanish from the log.
+struct Note<'a> {
+    reactor: &'a Reactor,
+    visit: Visit,
+    begun: Instant,
+    described: Option<Described>,
+    principal: Principal,
+    is_answered: bool,
+}
+
+impl Note<'_> {
+    fn answered(mut self, response: &Response<Full<Bytes>>) {
+        self.is_answered = true;
+        let took = self.begun.elapsed();
+        self.reactor.meter.count(self.visit, response.status(), took);
+        let Some(described) = &self.described else { return };
+        let bytes = response.body().size_hint().exact().unwrap_or(0);
+        let end = End {
+            status: response.status().as_u16(),
+            bytes: if self.visit.method == Method::Head { 0 } else { bytes },
+            commit: response.headers().get(SARSEN_COMMIT),
+            took,
+        };
+        described.write(&end, self.principal.token_id(), self.reactor);
+    }
+}
+
+impl Drop for Note<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        self.reactor.meter.abandoned.fetch_add(1, Ordering::Relaxed);
+        if let Some(described) = &self.described {
+            let (status, took) = (STATUS_ABANDONED, self.begun.elapsed());
+            let end = End { status, bytes: 0, commit: None, took };
+            described.write(&end, self.principal.token_id(), self.reactor);
+        }
+    }
+}
+
+/// In the access log: the client went before there was a reply. No reply has it; nginx's logs have
+/// made it known.
+const STATUS_ABANDONED: u16 = 499;
+
+/// How a request ended.
+struct End<'a> {
+    status: u16,
+    bytes: u64,
+    commit: Option<&'a HeaderValue>,
+    took: Duration,
+}
+
 /// What the access log says of a request, kept until it is answered.
 struct Described {
     client: IpAddr,
@@ -191,24 +249,16 @@ impl Described {
         }
     }
 
-    fn write(
-        &self,
-        response: &Response<Full<Bytes>>,
-        principal: Option<&str>,
-        took: Duration,
-        reactor: &Reactor,
-    ) {
-        let is_head = self.method == hyper::Method::HEAD;
-        let bytes = response.body().size_hint().exact().filter(|_| !is_head);
+    fn write(&self, end: &End<'_>, principal: Option<&str>, reactor: &Reactor) {
         reactor.log.write(&Entry {
             client: self.client,
             method: self.method.as_str(),
             path: self.uri.path(),
             protocol: protocol(self.version),
-            status: response.status().as_u16(),
-            bytes: bytes.unwrap_or(0),
-            took,
-            commit: response.headers().get(SARSEN_COMMIT).map(HeaderValue::as_bytes),
+            status: end.status,
+            bytes: end.bytes,
+            took: end.took,
+            commit: end.commit.map(HeaderValue::as_bytes),
             principal,
             user_agent: self.user_agent.as_ref().map(HeaderValue::as_bytes),
             request_id: self.request_id.as_ref().map(HeaderValue::as_bytes),

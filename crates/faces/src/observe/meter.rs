@@ -144,6 +144,8 @@ impl Visit {
 /// See the module.
 pub(crate) struct Meter {
     requests: Box<[Durations]>,
+    /// Requests whose client went before they were answered. They are in none of the others.
+    pub abandoned: AtomicUsize,
     /// Bytes of request bodies in memory.
     pub body_bytes: AtomicUsize,
     /// Requests on the threads that may block, and those that wait for one.
@@ -155,6 +157,7 @@ impl Meter {
         let slots = Kind::ALL.len() * Method::ALL.len() * CLASSES;
         Self {
             requests: (0..slots).map(|_| Durations::default()).collect(),
+            abandoned: AtomicUsize::new(0),
             body_bytes: AtomicUsize::new(0),
             off_thread: AtomicUsize::new(0),
         }

@@ -19,6 +19,12 @@ pub(crate) fn text(observer: &Observer) -> String {
     page.family("sarsen_build", Sort::Facts, "", "The program that runs.");
     page.sample("_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     requests(&mut page, &observer.meters);
+    page.counter(
+        "sarsen_http_requests_abandoned",
+        "",
+        "Requests whose client went before there was a reply.",
+        sum(observer, |meter| &meter.abandoned),
+    );
     connections(&mut page, observer);
     let stats = observer.repository.stats();
     let measures = observer.repository.measures();
@@ -62,7 +68,7 @@ fn connections(page: &mut Exposition, observer: &Observer) {
     page.counter(
         "sarsen_connections_turned_away",
         "",
-        "Connections that were closed at once, because as many as may be were open.",
+        "Connections that were closed at once: as many as may be were open, or as one client may have.",
         load(&connections.turned_away),
     );
 }

@@ -1,5 +1,7 @@
 //! The access log: what is written down of requests, and what never is.
 
+use crate::app;
+use crate::frames::{CANCEL, Frames, PING, RST_STREAM, request};
 use crate::site::{Site, bare, get, put, until};
 use faces::AccessLogTarget;
 use faces::access::{Grant, NewToken, Scope, TokenFile};
@@ -74,7 +76,8 @@ fn who_asked_is_named_by_the_tokens_id_and_the_token_is_nowhere() {
     sorted.sort_unstable();
     assert_eq!(sorted, [400, 401, 403, 404], "all are written before the server has ended");
     for line in &written {
-        let is_known = line["status"] == 404;
+        // Who is known and may not, too.
+        let is_known = line["status"] == 404 || line["status"] == 403;
         assert_eq!(line["principal"] == token.id.as_str(), is_known, "{line}");
     }
     assert!(!std::fs::read_to_string(&path).unwrap().contains(&secret.reveal()[7..]));
@@ -89,4 +92,25 @@ fn a_request_id_comes_back_and_a_wild_one_does_not() {
     let reply = client.ask(&bare("GET", "/db/notes/a", "X-Request-Id: a b\r\n"));
     assert_eq!(reply.field("x-request-id"), None);
     assert_eq!(client.ask(&get("/db/notes/a")).field("x-request-id"), None);
+}
+
+#[test]
+fn a_request_that_is_taken_back_is_a_line_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("access.log");
+    let log = AccessLogTarget::File(path.clone());
+    let site = app::site_with(64, |options| options.access_log = Some(log));
+    let mut client = Frames::open(site.server.local_addr());
+    // One gem works at the first for its whole time, and then at the others.
+    for stream in [1, 3, 5, 7, 9] {
+        client.ask(stream, &request("GET", "/loops"));
+    }
+    // The ping's answer shows that the last was seen before it is taken back.
+    client.send(PING, 0, 0, &[0; 8]);
+    client.next_of(PING).unwrap();
+    client.send(RST_STREAM, 0, 9, &CANCEL.to_be_bytes());
+    let is_taken_back = |line: &Value| line["status"] == 499;
+    until(|| lines(&path).iter().any(is_taken_back));
+    let told = site.ask(&get("/metrics")).body;
+    assert!(told.contains("\nsarsen_http_requests_abandoned_total 1\n"), "{told}");
 }

@@ -1,6 +1,7 @@
 //! The application's paths: what its handlers are sent, and what becomes of their replies.
 
 use crate::site::{Reply, Site, bare, get, put};
+use faces::ServerOptions;
 use gem::{App, Pool, PoolOptions};
 use std::fs;
 use std::sync::Arc;
@@ -20,22 +21,23 @@ export default app;
 
 /// With one gem and a queue of this length.
 pub fn site(queue: usize, development: bool) -> Site {
-    Site::with_pool(
-        |options| options.development = development,
-        |repository| {
-            let folder = tempfile::tempdir().unwrap();
-            fs::write(folder.path().join("sarsen.toml"), "name = \"test\"\n").unwrap();
-            fs::write(folder.path().join("app.js"), ROUTES).unwrap();
-            let app = App::load(folder.path()).unwrap();
-            let options = PoolOptions {
-                workers: 1,
-                queue,
-                cpu_limit: Duration::from_millis(500),
-                heap_limit: 32 << 20,
-            };
-            Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
-        },
-    )
+    site_with(queue, |options| options.development = development)
+}
+
+pub fn site_with(queue: usize, change: impl FnOnce(&mut ServerOptions)) -> Site {
+    Site::with_pool(change, |repository| {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("sarsen.toml"), "name = \"test\"\n").unwrap();
+        fs::write(folder.path().join("app.js"), ROUTES).unwrap();
+        let app = App::load(folder.path()).unwrap();
+        let options = PoolOptions {
+            workers: 1,
+            queue,
+            cpu_limit: Duration::from_millis(500),
+            heap_limit: 32 << 20,
+        };
+        Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
+    })
 }
 
 #[test]
