@@ -68,7 +68,8 @@ fn connections(page: &mut Exposition, observer: &Observer) {
     page.counter(
         "sarsen_connections_turned_away",
         "",
-        "Connections that were closed at once: as many as may be were open, or as one client may have.",
+        "Connections that were closed at once: as many were open as may be, or as one client may \
+         have.",
         load(&connections.turned_away),
     );
 }

@@ -294,7 +294,10 @@ fn the_patches_of_a_list_may_do_so_much_and_no_more() {
     let site = Site::start();
     site.put("/db/notes/a", &large(8_000_000));
     let test = json!({"op": "test", "path": "/n", "value": 1});
-    let step = |count: usize| json!({"op": "json-patch", "collection": "notes", "key": "a", "patch": vec![&test; count]});
+    let step = |count: usize| {
+        let patch = vec![&test; count];
+        json!({"op": "json-patch", "collection": "notes", "key": "a", "patch": patch})
+    };
     assert_eq!(site.transact("", "", &json!([step(70)]).to_string()).status, 200);
     let refused = site.transact("", "", &json!([step(70), step(70)]).to_string());
     assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
