@@ -61,6 +61,7 @@ pub(crate) fn page(
     let mut found: Vec<(Place, Arc<Document>)> = Vec::new();
     let mut scan = Scan::new(query, plan, query.after.as_ref(), budget);
     scan.wanted = if plan.sorts { usize::MAX } else { wanted };
+    let mut bytes = 0;
     scan.each(transaction, |place, document| {
         if query.after.as_ref().is_some_and(|after| query.order.compare(&place, after).is_le()) {
             return ControlFlow::Continue(());
@@ -70,7 +71,12 @@ pub(crate) fn page(
             if found.len() >= 2 * wanted {
                 keep_first(query, &mut found, wanted);
             }
-        } else if found.len() == wanted {
+            return ControlFlow::Continue(());
+        }
+        bytes += document.body.len();
+        // One more than fits tells that there is a next page, too.
+        let is_full = found.len() > 1 && bytes > QUERY_REPLY_BYTES_MAX;
+        if is_full || found.len() == wanted {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

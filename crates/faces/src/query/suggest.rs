@@ -1,6 +1,6 @@
 //! What to say of a query that needs more than it may: the index with which it would not.
 
-use crate::limits::QUERY_EXAMINED_MAX;
+use crate::limits::{QUERY_EXAMINED_BYTES_MAX, QUERY_EXAMINED_MAX};
 use crate::query::Query;
 use crate::query::bounds;
 use crate::query::field::Field;
@@ -41,7 +41,11 @@ impl TooBroad {
 
 impl fmt::Display for TooBroad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the query would read more than {QUERY_EXAMINED_MAX} documents; ")?;
+        write!(
+            f,
+            "the query would read more than {QUERY_EXAMINED_MAX} documents, or more than {} MiB; ",
+            QUERY_EXAMINED_BYTES_MAX >> 20
+        )?;
         match &self.advice {
             Advice::Add { index, settings } => write!(
                 f,

@@ -209,3 +209,21 @@ fn no_page_reveals_what_is_not_durable() {
         }
     });
 }
+
+#[test]
+fn documents_that_fill_a_page_by_themselves_are_listed_one_by_one() {
+    let site = Site::start();
+    for key in ["a", "b", "c", "d", "e"] {
+        let large = format!("\"{}\"", "x".repeat(faces::limits::BODY_BYTES_MAX - 2));
+        site.put(&format!("/db/notes/{key}"), &large);
+    }
+    let (mut query, mut seen) = ("fields=@key".to_owned(), Vec::new());
+    loop {
+        let reply = ask(&site, &query);
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        seen.extend(keys(&reply.body).into_iter().map(str::to_owned));
+        let Some(next) = member(&reply.body, "next") else { break };
+        query = format!("fields=@key&after={next}");
+    }
+    assert_eq!(seen, ["a", "b", "c", "d", "e"]);
+}
