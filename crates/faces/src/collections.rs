@@ -2,6 +2,7 @@
 //! Nothing here knows HTTP; each function is the body of a transaction, or a part of one.
 
 use crate::access::{Need, Principal};
+use crate::limits::COLLECTIONS_DEFAULT;
 use crate::query::{Listed, Pairs, ParameterError, limit, pairs, reference};
 use bytes::Bytes;
 use repository::{
@@ -55,14 +56,20 @@ impl Listing {
     }
 }
 
-/// A page of the list of collections.
-pub(crate) fn list(transaction: &mut Transaction, listing: &Listing) -> Result<Listed, ReadError> {
+/// A page of the list of collections; `None` if more than `passed_max` have to be looked at for it.
+pub(crate) fn list(
+    transaction: &mut Transaction,
+    listing: &Listing,
+    passed_max: usize,
+) -> Result<Option<Listed>, ReadError> {
     // One more tells whether there is a next page.
-    let mut entries = transaction.collections(listing.after.as_ref(), listing.limit + 1)?;
+    let wanted = listing.limit + 1;
+    let Some(mut entries) = readable(transaction, listing, (wanted, passed_max))? else {
+        return Ok(None);
+    };
     let has_more = entries.len() > listing.limit;
     entries.truncate(listing.limit);
     let next = entries.last().filter(|_| has_more).map(|entry| entry.name.to_string());
-    entries.retain(|entry| listing.principal.allows(entry.name.as_str(), Need::Read));
     let mut out = String::from("{\"collections\":[");
     for (i, entry) in entries.iter().enumerate() {
         if i > 0 {
@@ -80,7 +87,34 @@ pub(crate) fn list(transaction: &mut Transaction, listing: &Listing) -> Result<L
         let echo = listing.echo.iter().map(|(name, value)| (*name, value.as_str()));
         reference(echo.chain([("after", next.as_str())]))
     });
-    Ok(Listed { body: out.into(), next })
+    Ok(Some(Listed { body: out.into(), next }))
+}
+
+/// The first `wanted` collections that the asker may read, or a few more. Those in between are
+/// passed over here and not by an empty page, whose `next` would tell a name.
+fn readable(
+    transaction: &mut Transaction,
+    listing: &Listing,
+    (wanted, passed_max): (usize, usize),
+) -> Result<Option<Vec<CollectionEntry>>, ReadError> {
+    let size = wanted.max(COLLECTIONS_DEFAULT);
+    let mut readable = Vec::new();
+    let mut passed = 0;
+    let mut after = listing.after.clone();
+    loop {
+        let entries = transaction.collections(after.as_ref(), size)?;
+        let is_last = entries.len() < size;
+        after = entries.last().map(|entry| entry.name.clone());
+        passed += entries.len();
+        let is_readable =
+            |entry: &CollectionEntry| listing.principal.allows(entry.name.as_str(), Need::Read);
+        readable.extend(entries.into_iter().filter(is_readable));
+        if is_last || readable.len() >= wanted {
+            return Ok(Some(readable));
+        } else if passed > passed_max {
+            return Ok(None);
+        }
+    }
 }
 
 /// What the list says of one collection; `None` if it is not there.

@@ -319,7 +319,11 @@ pub const QUERY_BATCH_MAX: usize = 64;
 /// Collections of one page of the list of collections. A larger `limit`: 400.
 pub const COLLECTIONS_MAX: usize = 1_000;
 
-/// The same where the request does not say.
+/// Collections that are passed over on the reactor for one page, since its asker may not read them.
+/// More: it moves to another thread.
+pub const COLLECTIONS_PASSED_INLINE_MAX: usize = 1_000;
+
+/// Collections of a page where the request does not say.
 pub const COLLECTIONS_DEFAULT: usize = 100;
 
 const _: () = assert!(CURSOR_CHARS_MAX < URI_BYTES_MAX);

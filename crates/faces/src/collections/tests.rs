@@ -21,7 +21,7 @@ fn bed() -> Bed {
 
 fn listed(bed: &Bed, component: &str) -> (Value, Option<String>) {
     let listing = Listing::parse(Some(component), Principal::Anyone).unwrap();
-    let listed = list(&mut bed.repository.begin().unwrap(), &listing).unwrap();
+    let listed = list(&mut bed.repository.begin().unwrap(), &listing, 0).unwrap().unwrap();
     (serde_json::from_slice(&listed.body).unwrap(), listed.next)
 }
 

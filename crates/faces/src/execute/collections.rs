@@ -3,6 +3,7 @@
 use super::refusal::Refusal;
 use super::work::Work;
 use crate::collections::{self, Refused};
+use crate::limits::COLLECTIONS_PASSED_INLINE_MAX;
 use crate::operation::{Granted, Operation, Outcome, Returns, SettingsChange, Version, Written};
 use crate::patch::Patch;
 use crate::preconditions::{Preconditions, Verdict};
@@ -16,7 +17,12 @@ pub(super) fn stage(
     work: &Work,
 ) -> Result<Outcome, Refusal> {
     match operation {
-        Operation::ListCollections(listing) => Ok(Outcome::Page(collections::list(tx, listing)?)),
+        Operation::ListCollections(listing) => {
+            let is_reactor = work.thread.is_reactor;
+            let passed_max = if is_reactor { COLLECTIONS_PASSED_INLINE_MAX } else { usize::MAX };
+            let page = collections::list(tx, listing, passed_max)?;
+            page.map(Outcome::Page).ok_or(Refusal::Long)
+        }
         Operation::DescribeCollection(name) => match collections::status(tx, name)? {
             Some(status) => Ok(Outcome::Page(status)),
             None => Err(Refusal::NoCollection(name.clone())),

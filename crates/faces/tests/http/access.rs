@@ -320,3 +320,27 @@ fn the_names_of_requests_are_each_holders_own() {
     assert_eq!((ask(&one, "1"), ask(&two, "2")), (201, 204));
     assert_eq!((ask(&one, "1"), ask(&two, "2"), ask(&two, "1")), (201, 204, 422));
 }
+
+#[test]
+fn the_list_of_collections_tells_no_name_that_the_token_does_not_reach() {
+    let guarded = Guarded::start();
+    for name in ["hidden-a", "hidden-b", "notes", "secret", "shown-a", "shown-b", "zero"] {
+        guarded.site.put(&format!("/db/{name}/a"), "1");
+    }
+    let (_, token) = guarded.token(Scope::Read, &["notes", "shown-*"]);
+    let (mut path, mut listed) = ("/db?limit=1".to_owned(), Vec::new());
+    loop {
+        let page = guarded.ask("GET", &path, &token);
+        let told = format!("{}{:?}", page.body, page.fields);
+        for hidden in ["hidden", "secret", "zero"] {
+            assert!(!told.contains(hidden), "{told}");
+        }
+        let names = &page.json()["collections"];
+        assert_eq!(names.as_array().unwrap().len(), 1, "a page is as long as was asked for");
+        listed.push(names[0]["name"].as_str().unwrap().to_owned());
+        let Some(link) = page.field("link") else { break };
+        let next = link.split_once('<').unwrap().1.split_once('>').unwrap().0;
+        path = format!("/db{next}");
+    }
+    assert_eq!(listed, ["notes", "shown-a", "shown-b"]);
+}
