@@ -7,7 +7,7 @@ use crate::http::once::Name;
 use crate::limits;
 use crate::operation::{Content, NewKey, Operation, Place, Returns, SettingsChange, Transact};
 use crate::patch::{self, JsonPatch, Malformed, MergePatch, Patch};
-use crate::preconditions::Preconditions;
+use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
@@ -65,6 +65,7 @@ impl Write {
                 Operation::Configure { collection, change, preconditions, returns }
             }
             Target::Transactions(manner, principal) => {
+                check_list_conditions(&preconditions)?;
                 let defaults = (returns, draw_randomness()?);
                 let read =
                     move |body: &[u8]| list::parse(&patch::canonical(body)?, manner, defaults);
@@ -95,6 +96,17 @@ async fn settings(
     };
     let read = parse(body, reactor, move |body| patch(format, body)).await?;
     read.map(SettingsChange::Patch).map_err(|error| malformed(Kind::InvalidPatch, &error))
+}
+
+/// A list has no representation, so If-Match is false of it (RFC 9110 §13.1.1). Whoever sends it
+/// means a document, which is better said than written over.
+fn check_list_conditions(conditions: &Preconditions) -> Result<(), Problem> {
+    if conditions.for_write(None) != Verdict::Failed {
+        return Ok(());
+    }
+    let detail = "If-Match is about one document, and a list has none of its own: put \"if_match\" \
+                  into the operation that it is for";
+    Err(Problem::new(Kind::PreconditionFailed, detail))
 }
 
 /// The list needs what each of its operations would need by itself.

@@ -312,3 +312,17 @@ fn the_patches_of_a_list_may_do_so_much_and_no_more() {
     assert_eq!((refused.status, refused.problem()), (422, "unprocessable"), "{}", refused.body);
     assert!(site.ask(&get("/db/notes/a")).body.starts_with(r#"{"n":1,"x""#), "nothing was changed");
 }
+
+#[test]
+fn rfc9110_13_1_1_if_match_is_false_of_a_list() {
+    let site = Site::start();
+    let etag = site.put("/db/notes/a", "1");
+    let list = r#"[{"op":"put","collection":"notes","key":"a","value":2}]"#;
+    for condition in [format!("If-Match: {etag}\r\n"), "If-Match: *\r\n".to_owned()] {
+        let reply = site.transact("", &condition, list);
+        assert_eq!((reply.status, reply.problem()), (412, "precondition-failed"), "{condition}");
+        assert!(reply.body.contains("if_match"), "{}", reply.body);
+    }
+    assert_eq!(site.ask(&get("/db/notes/a")).body, "1");
+    assert_eq!(site.transact("", "If-None-Match: *\r\n", list).status, 200);
+}
