@@ -4,6 +4,7 @@ mod list;
 
 use crate::dispatch::Answer;
 use crate::http::exchange::Settled;
+use crate::http::path::Resource;
 use crate::http::{app, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::problem::Problem;
@@ -96,8 +97,17 @@ fn written(
     let Some(document) = &written.shown else { return Bytes::new() };
     describe(&document.media_type, headers);
     // RFC 9110 §8.7: without it the content would be taken for a report on the request.
-    headers.insert(CONTENT_LOCATION, made_at.unwrap_or_else(|| location(uri.path())));
+    headers.insert(CONTENT_LOCATION, made_at.unwrap_or_else(|| content_location(uri)));
     document.body.clone()
+}
+
+/// Where what was written can be read. The settings of a collection are not what its own URI gives.
+fn content_location(uri: &Uri) -> HeaderValue {
+    match path::locate(uri.path()) {
+        Ok(Resource::Document(place)) => location(&path::of(&place)),
+        Ok(Resource::Collection(name)) => location(&format!("/db/{name}?settings")),
+        _ => location(uri.path()),
+    }
 }
 
 /// RFC 7240 §3.

@@ -65,3 +65,17 @@ fn other_media_types_are_shown_as_they_are() {
     assert_eq!((reply.status, reply.body.as_str()), (201, "{ x"));
     assert_eq!(reply.field("content-type"), Some("text/plain; a=b"));
 }
+
+#[test]
+fn rfc9110_8_7_content_location() {
+    let site = Site::start();
+    for path in ["/db/notes/\u{e4}", "/db/notes/%c3%a4", "/db/n%6ftes/%C3%A4"] {
+        let reply = site.ask(&put(path, ALL, "1"));
+        assert_eq!(reply.field("content-location"), Some("/db/notes/%C3%A4"), "{path}");
+    }
+    for path in ["/db/notes", "/db/notes?settings"] {
+        let reply = site.ask(&put(path, ALL, "{}"));
+        let at = reply.field("content-location").unwrap();
+        assert_eq!((at, site.ask(&get(at)).body), ("/db/notes?settings", reply.body.clone()));
+    }
+}
