@@ -358,7 +358,9 @@ impl From<CommitError> for Problem {
 
 impl From<&Conflict> for Problem {
     fn from(conflict: &Conflict) -> Self {
-        let documents: Vec<_> = conflict.documents.iter().map(contested).collect();
+        // What is Sarsen's own is nobody's business.
+        let told = conflict.documents.iter().filter(|contested| !contested.collection.is_system());
+        let documents: Vec<_> = told.map(contested).collect();
         let detail = "another commit has changed what was read; nothing was changed: send it again";
         Self::new(Kind::Conflict, detail)
             .with("competitor", conflict.competitor.0)
@@ -455,6 +457,11 @@ mod tests {
             competitor: CommitNumber(7),
             paths: vec!["/n".to_owned()],
         }];
+        let own = Contested {
+            collection: CollectionName::new("_answers").unwrap(),
+            ..documents[0].clone()
+        };
+        let documents = [own].into_iter().chain(documents).collect();
         let problem = Problem::from(&Conflict { documents, competitor: CommitNumber(7) });
         let json: serde_json::Value = serde_json::from_str(&problem.to_json()).unwrap();
         assert_eq!((&json["status"], &json["competitor"]), (&409.into(), &7.into()));
@@ -462,6 +469,7 @@ mod tests {
         assert_eq!(document["collection"], "notes");
         assert_eq!((&document["key"], &document["competitor"]), (&"a".into(), &7.into()));
         assert_eq!(document["paths"], serde_json::json!(["/n"]));
+        assert_eq!(json["documents"].as_array().unwrap().len(), 1, "Sarsen's own is not told");
     }
 
     #[test]

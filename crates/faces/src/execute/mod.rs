@@ -14,6 +14,7 @@ use crate::operation::{Executed, Operation, Outcome, Transact};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use refusal::Refusal;
+use repository::limits::OPTIMISTIC_TRIES;
 use repository::{
     Attempt, CommitNumber, Conflict, Durability, Poisoned, Ran, Repository, RunError, Transaction,
 };
@@ -100,10 +101,27 @@ fn reports_conflicts(operation: &Operation) -> bool {
 async fn run_elsewhere(operation: Operation, reactor: &Reactor) -> Result<RunResult, Problem> {
     let repository = Arc::clone(&reactor.repository);
     let run = move || match reports_conflicts(&operation) {
-        true => run_once(&repository, &operation),
+        true => run_reporting(&repository, &operation),
         false => repository.run(|tx| body(&operation, tx, ELSEWHERE)).map_err(End::Refused),
     };
     reactor.off_thread(run).await
+}
+
+/// One try, and the report if it lost. One that lost its name to the same request tries again: it
+/// finds the other's answer.
+fn run_reporting(repository: &Repository, operation: &Operation) -> RunResult {
+    for _ in 1..OPTIMISTIC_TRIES {
+        match run_once(repository, operation) {
+            Err(End::Lost(conflict)) if is_over_own(&conflict) => {}
+            other => return other,
+        }
+    }
+    run_once(repository, operation)
+}
+
+/// Whether something of Sarsen's own was fought over.
+fn is_over_own(conflict: &Conflict) -> bool {
+    conflict.documents.iter().any(|contested| contested.collection.is_system())
 }
 
 /// One try, and the report if it lost.

@@ -117,3 +117,30 @@ fn an_answer_that_is_too_large_is_refused_and_nothing_is_written() {
     assert_eq!(site.ask(&get("/db/notes/a")).status, 404);
     assert_eq!(site.ask(&put("/db/notes/a", KEY, &long)).status, 201);
 }
+
+#[test]
+fn a_list_that_reports_conflicts_does_not_lose_its_name_to_itself() {
+    const CLIENTS: usize = 4;
+    let site = Site::start();
+    let barrier = Barrier::new(CLIENTS);
+    let list = r#"[{"op":"create","collection":"notes","value":1}]"#;
+    let client = || {
+        let round = |round: usize| {
+            let key = format!("Idempotency-Key: round-{round}\r\n");
+            let request = with_json("POST", "/tx?conflict=report", &key, list);
+            barrier.wait();
+            site.ask(&request)
+        };
+        (0..30).map(round).collect::<Vec<_>>()
+    };
+    // A client that stopped at what is wrong would leave the others waiting for it.
+    let replies: Vec<_> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    for reply in replies {
+        assert!(matches!(reply.status, 200 | 503), "{reply:?}");
+    }
+    let all = site.ask(&get("/db/notes?limit=0&count=true"));
+    assert!(all.body.contains(r#""count":{"value":30,"#), "{}", all.body);
+}
