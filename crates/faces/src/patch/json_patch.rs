@@ -336,6 +336,9 @@ mod tests {
         bound(&format!(r#"{{"b":"{}"}}"#, "x".repeat(5 << 20)), &doubles(1), "bytes");
         bound("{}", &doubles(200), "deeper");
         let large = format!(r#"[1,"{}"]"#, "x".repeat(4 << 20));
-        bound(&large, &many(1_000).replace(r#""path":"""#, r#""path":"/0""#), "fewer at a time");
+        let work = many(1_000).replace(r#""path":"""#, r#""path":"/0""#);
+        let refused = patched(&large, &work).unwrap_err();
+        assert!(matches!(refused, Refused::Work { .. }), "{refused}");
+        assert!(refused.to_string().contains("fewer at a time"), "{refused}");
     }
 }
