@@ -12,7 +12,7 @@ use repository::Timestamp;
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 const FORMAT: &str = "sarsen tokens 1";
@@ -192,7 +192,14 @@ impl TokenFile {
     /// Waits for its turn among those who change the file.
     fn lock(&self) -> Result<File, TokenFileError> {
         let path = self.folder.join("tokens.lock");
-        let file = private().create(true).truncate(false).write(true).open(&path);
+        // Only a file that was made here is given away: what is there may be a link.
+        let made = private().create_new(true).write(true).open(&path);
+        let file = match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                private().write(true).open(&path)
+            }
+            made => made.and_then(|file| self.give_to_owner(&file).map(|()| file)),
+        };
         let locked = file.and_then(|file| file.lock().map(|()| file));
         locked.map_err(io_error("lock", &path))
     }
@@ -200,18 +207,35 @@ impl TokenFile {
     fn write(&self, tokens: &[Token]) -> Result<(), TokenFileError> {
         let (path, unfinished) = (self.path(), self.folder.join("tokens.tmp"));
         let text = render(tokens);
-        let written = private()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .open(&unfinished)
+        // What an earlier try left may be readable to others, or a link to somewhere else.
+        let removed = match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        let written = removed
+            .and_then(|()| private().create_new(true).write(true).open(&unfinished))
             .and_then(|mut file| {
+                self.give_to_owner(&file)?;
                 file.write_all(text.as_bytes())?;
                 file.sync_all()
             })
             .and_then(|()| fs::rename(&unfinished, &path))
             .and_then(|()| File::open(&self.folder)?.sync_all());
         written.map_err(io_error("write", &path))
+    }
+
+    /// The files belong to whom the folder belongs to, whoever made them: a server that could not
+    /// read what the superuser wrote would go on with a token that was revoked.
+    fn give_to_owner(&self, file: &File) -> io::Result<()> {
+        let (folder, own) = (fs::metadata(&self.folder)?, file.metadata()?);
+        if (folder.uid(), folder.gid()) == (own.uid(), own.gid()) {
+            return Ok(());
+        }
+        match fchown(file, Some(folder.uid()), Some(folder.gid())) {
+            // Only the superuser may give a file away, and nobody else has to.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            given => given,
+        }
     }
 }
 
@@ -343,6 +367,37 @@ mod tests {
         let text = fs::read_to_string(file.path()).unwrap();
         assert!(!text.contains(&secret.reveal()[super::super::token::PREFIX.len()..]));
         assert!(!place.path().join("tokens.tmp").exists());
+    }
+
+    #[test]
+    fn what_an_earlier_try_left_is_not_written_through() {
+        let place = tempfile::tempdir().unwrap();
+        let file = TokenFile::of(place.path());
+        let (elsewhere, unfinished) =
+            (place.path().join("elsewhere"), place.path().join("tokens.tmp"));
+        fs::write(&elsewhere, "kept").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &unfinished).unwrap();
+        file.create(new("n")).unwrap();
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "kept");
+        fs::write(&unfinished, "torn").unwrap();
+        fs::set_permissions(&unfinished, fs::Permissions::from_mode(0o644)).unwrap();
+        file.create(new("m")).unwrap();
+        assert_eq!(fs::metadata(file.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(file.read().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn the_files_belong_to_whom_the_folder_belongs_to() {
+        let place = tempfile::tempdir().unwrap();
+        // Only the superuser can show more than that nothing fails.
+        let is_given = std::os::unix::fs::chown(place.path(), Some(65_534), Some(65_534)).is_ok();
+        let file = TokenFile::of(place.path());
+        file.create(new("n")).unwrap();
+        let owner = fs::metadata(place.path()).unwrap().uid();
+        assert!(!is_given || owner == 65_534);
+        for name in ["tokens", "tokens.lock"] {
+            assert_eq!(fs::metadata(place.path().join(name)).unwrap().uid(), owner, "{name}");
+        }
     }
 
     #[test]
