@@ -147,7 +147,7 @@ fn x_forwarded<'a>(headers: &'a HeaderMap, direct: Asker, proxies: &Proxies) -> 
     let mut asker = direct;
     let mut hops = 0;
     for hop in backwards(headers, &X_FORWARDED_FOR).take(limits::FORWARDED_HOPS_MAX) {
-        let Some(address) = node(hop) else { break };
+        let Some(address) = node(hop).filter(|next| may_tell(asker.address, *next)) else { break };
         hops += 1;
         asker.address = address;
         if !proxies.trust(address) {
@@ -169,7 +169,10 @@ fn x_forwarded<'a>(headers: &'a HeaderMap, direct: Asker, proxies: &Proxies) -> 
 fn forwarded<'a>(headers: &'a HeaderMap, direct: Asker, proxies: &Proxies) -> Told<'a> {
     let mut told = Told { asker: direct, host: None };
     for element in backwards(headers, &FORWARDED).take(limits::FORWARDED_HOPS_MAX) {
-        let Some(address) = parameter(element, "for").and_then(node) else { break };
+        let told_for = parameter(element, "for").and_then(node);
+        let Some(address) = told_for.filter(|next| may_tell(told.asker.address, *next)) else {
+            break;
+        };
         let proto = parameter(element, "proto").and_then(Scheme::from_field);
         let scheme = proto.unwrap_or(told.asker.scheme);
         told.asker = Asker { address, scheme, is_forwarded: true };
@@ -205,6 +208,12 @@ fn node(text: &str) -> Option<IpAddr> {
     let with_port = || Some(text.parse::<SocketAddr>().ok()?.ip());
     let address: Option<IpAddr> = text.parse().ok().or_else(with_port).or_else(bracketed);
     address.map(|address| address.to_canonical())
+}
+
+/// Whether the hop `by` can know of one at `address`. What another machine calls its loopback is not
+/// this one's: a client there, or one that only says so, is not on this machine.
+fn may_tell(by: IpAddr, address: IpAddr) -> bool {
+    by.is_loopback() || !address.is_loopback()
 }
 
 /// A host as a field value, if it can be one.
@@ -263,6 +272,17 @@ mod tests {
         is(by_x(&[(field, "192.0.2.1, unknown, 10.0.0.2")]), "10.0.0.2", Scheme::Http, "");
         is(by_x(&[(field, "")]), "10.0.0.1", Scheme::Http, "");
         is(by_x(&[(field, "2001:db8::1, [fd00::1]:80")]), "2001:db8::1", Scheme::Http, "");
+    }
+
+    #[test]
+    fn another_machines_loopback_is_not_this_ones() {
+        is(by_x(&[("x-forwarded-for", "127.0.0.1, 10.0.0.2")]), "10.0.0.2", Scheme::Http, "");
+        is(by_x(&[("x-forwarded-for", "::1")]), "10.0.0.1", Scheme::Http, "");
+        is(by_forwarded(&["for=127.0.0.1"]), "10.0.0.1", Scheme::Http, "");
+        let here = Asker { address: [127, 0, 0, 1].into(), ..DIRECT };
+        let fields = headers(&[("x-forwarded-for", "127.0.0.9")]);
+        let told = x_forwarded(&fields, here, &proxies());
+        assert_eq!(told.asker.address.to_string(), "127.0.0.9", "a proxy here knows who is here");
     }
 
     #[test]
