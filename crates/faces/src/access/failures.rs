@@ -49,6 +49,8 @@ pub(crate) struct Failures {
     of: HashMap<IpAddr, Allowance>,
     /// What all addresses share for which there is no room.
     rest: Option<Allowance>,
+    /// When room was last looked for among those whose refusals are long ago.
+    swept: Option<Instant>,
 }
 
 impl Failures {
@@ -60,12 +62,21 @@ impl Failures {
             return known.take(now);
         }
         if self.of.len() >= limits::REFUSED_ADDRESSES_MAX {
-            self.of.retain(|_, allowance| !allowance.is_full(now));
+            self.sweep(now);
         }
         if self.of.len() >= limits::REFUSED_ADDRESSES_MAX {
             return self.rest.get_or_insert(Allowance::full(now)).take(now);
         }
         self.of.entry(address).or_insert(Allowance::full(now)).take(now)
+    }
+
+    /// Looks at the whole table, and so not at every refusal: all reactors wait for it.
+    fn sweep(&mut self, now: Instant) {
+        let is_due = |swept| now.saturating_duration_since(swept) >= limits::REFUSAL_REFILL;
+        if self.swept.is_none_or(is_due) {
+            self.swept = Some(now);
+            self.of.retain(|_, allowance| !allowance.is_full(now));
+        }
     }
 }
 
