@@ -102,8 +102,14 @@ impl LogWriter {
         };
         let sink = Sink::open(target)?;
         let (to_writer, lines) = sync_channel(limits::ACCESS_LOG_BUFFERS_MAX);
-        let mut writer =
-            Writer { sink, reopen, drops: Arc::clone(&drops), said: 0, failing: false };
+        let mut writer = Writer {
+            sink,
+            reopen,
+            drops: Arc::clone(&drops),
+            said: 0,
+            failing: false,
+            is_lost: false,
+        };
         let thread = std::thread::Builder::new()
             .name("access-log".to_owned())
             .spawn(move || writer.run(&lines))?;
@@ -182,6 +188,8 @@ struct Writer {
     said: u64,
     /// Whether the last write failed: said once, not for every line.
     failing: bool,
+    /// The same for opening the file again.
+    is_lost: bool,
 }
 
 impl Writer {
@@ -189,14 +197,26 @@ impl Writer {
         loop {
             let received = lines.recv_timeout(limits::ACCESS_LOG_LOOK_EVERY);
             let is_due = self.reopen.swap(false, Ordering::Relaxed) || self.sink.is_moved();
-            if is_due && let Err(error) = self.sink.reopen() {
-                self.fail(&error, 0);
+            if is_due {
+                self.reopen();
             }
             match received {
                 Ok(lines) => self.write(&lines),
                 Err(RecvTimeoutError::Timeout) => self.say_drops(),
                 Err(RecvTimeoutError::Disconnected) => return self.say_drops(),
             }
+        }
+    }
+
+    /// A file that cannot be opened again is tried again at each look, and said once. The one from
+    /// before goes on being written.
+    fn reopen(&mut self) {
+        let failure = self.sink.reopen().err();
+        let was_lost = std::mem::replace(&mut self.is_lost, failure.is_some());
+        if let Some(error) = failure.filter(|_| !was_lost) {
+            log::error!(
+                "the access log cannot be opened again: {error}; going on with the file from before"
+            );
         }
     }
 
