@@ -147,7 +147,8 @@ fn x_forwarded<'a>(headers: &'a HeaderMap, direct: Asker, proxies: &Proxies) -> 
     let mut asker = direct;
     let mut hops = 0;
     for hop in backwards(headers, &X_FORWARDED_FOR).take(limits::FORWARDED_HOPS_MAX) {
-        let Some(address) = node(hop).filter(|next| may_tell(asker.address, *next)) else { break };
+        let next = node(hop).filter(|next| may_tell(asker.address, *next));
+        let Some(address) = next else { break };
         hops += 1;
         asker.address = address;
         if !proxies.trust(address) {
@@ -210,8 +211,8 @@ fn node(text: &str) -> Option<IpAddr> {
     address.map(|address| address.to_canonical())
 }
 
-/// Whether the hop `by` can know of one at `address`. What another machine calls its loopback is not
-/// this one's: a client there, or one that only says so, is not on this machine.
+/// Whether the hop `by` can know of one at `address`. What another machine calls its loopback is
+/// not this one's: a client there, or one that only says so, is not on this machine.
 fn may_tell(by: IpAddr, address: IpAddr) -> bool {
     by.is_loopback() || !address.is_loopback()
 }
