@@ -159,7 +159,7 @@ pub const STEPS_WORK_BYTES_MAX: usize = PATCH_WORK_BYTES_MAX;
 
 /// Bytes of document that the merge operations of one request, or of one list, work on together:
 /// each works on all of the document, and again in the commit, which others wait for. More: 422.
-pub const MERGE_WORK_BYTES_MAX: usize = 64 << 20;
+pub const MERGE_WORK_BYTES_MAX: usize = 16 << 20;
 
 /// What patches may look at, and merge operations work on, on the reactor. More goes to another
 /// thread.

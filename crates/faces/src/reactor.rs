@@ -124,6 +124,12 @@ pub(crate) fn runtime() -> std::io::Result<tokio::runtime::LocalRuntime> {
         .build_local(tokio::runtime::LocalOptions::default())
 }
 
+/// Ends the runtime of a reactor that has run. What still works off its thread was cut off with the
+/// connections that wanted it, and is not waited for.
+pub(crate) fn end(runtime: tokio::runtime::LocalRuntime) {
+    runtime.shutdown_background();
+}
+
 /// Waits for the connections until `deadline`, then cuts off those that are left.
 async fn finish(mut connections: JoinSet<()>, deadline: Instant) -> usize {
     let all = async {
@@ -141,5 +147,30 @@ async fn finish(mut connections: JoinSet<()>, deadline: Instant) -> usize {
 fn report(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
         log::error!("a connection's task ended badly: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_takes_long_does_not_hold_up_the_end() {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let (finish, finished) = std::sync::mpsc::channel::<()>();
+        let ending = std::thread::spawn(move || {
+            let runtime = runtime().unwrap();
+            runtime.block_on(async {
+                tokio::task::spawn_blocking(move || {
+                    let _finish = finish;
+                    released.recv()
+                });
+            });
+            end(runtime);
+        });
+        ending.join().unwrap();
+        assert_eq!(finished.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty), "it works on");
+        drop(release);
+        assert!(finished.recv().is_err(), "it ends by itself");
     }
 }

@@ -386,12 +386,14 @@ impl Seed {
         let _ = started.send(outcome);
         let Some(runtime) = runtime else { return 0 };
         let (reactor, arrivals) = self.grow();
-        runtime.block_on(async {
+        let cut_off = runtime.block_on(async {
             if let Some((doors, desks)) = accept {
                 doors.open(&desks, &drain);
             }
             Rc::new(reactor).run(arrivals, drain).await
-        })
+        });
+        reactor::end(runtime);
+        cut_off
     }
 
     fn grow(self) -> (Reactor, tokio::sync::mpsc::Receiver<Arrival>) {

@@ -27,6 +27,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("TRANSACTION_WRITES_MAX", "tests/limits.rs", "writes_of_a_transaction"),
     ("TRANSACTION_READS_MAX", "tests/limits.rs", "reads_of_a_transaction"),
     ("TRANSACTION_RANGES_MAX", "tests/ranges.rs", "ranges_of_a_transaction"),
+    ("RESOLVED_BYTES_MAX", "src/transaction/resolved.rs", "what_is_kept_is_bounded"),
     ("TRANSACTION_ROWS_MAX", "tests/limits.rs", "rows_of_a_transaction"),
     ("TRANSACTION_READ_BYTES_MAX", "tests/memory.rs", "bytes_that_a_transaction_reads"),
     ("TRANSACTION_BYTES_MAX", "tests/limits.rs", "bytes_of_a_transaction"),

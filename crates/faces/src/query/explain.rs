@@ -28,7 +28,7 @@ impl Explain {
         };
         format!(
             "{{\"index\":{},\"fixed\":{},\"range\":{},\"direction\":\"{direction}\",\
-             \"sorted\":{},\"examined\":{},\"givenUp\":[{}],\"building\":[{}]}}",
+             \"sorted\":{},\"examined\":{},\"given_up\":[{}],\"building\":[{}]}}",
             index(self.plan.index()),
             self.plan.fixed(),
             self.plan.is_bounded(),

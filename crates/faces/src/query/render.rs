@@ -90,7 +90,7 @@ fn append_value(query: &Query, document: &Document, out: &mut String) {
         (None, _) => append(
             out,
             format_args!(
-                ",\"mediaType\":{},\"size\":{}",
+                ",\"media_type\":{},\"size\":{}",
                 json::quote(document.media_type.as_str()),
                 document.body.len()
             ),

@@ -133,7 +133,7 @@ fn the_next_best_plan_is_tried() {
     let bed = bed(&format!("{STATE},{N}"), 12_000);
     // More documents are done than may be read, but in the order of n they are soon found.
     let found = ask(&bed, "filter=state=done&order=n&limit=2&explain=true", Budget::FULL).unwrap();
-    assert_eq!(found["explain"]["givenUp"], json!(["by_state"]));
+    assert_eq!(found["explain"]["given_up"], json!(["by_state"]));
     assert_eq!(found["explain"]["index"], "by_n");
     assert_eq!(found["documents"][0]["value"]["n"], 1);
     // Few are open: the index on the state alone will do.
@@ -201,7 +201,7 @@ fn entries_show_what_documents_are() {
     }
     let expected = format!(
         "{{\"documents\":[{{\"key\":\"a\",\"version\":0,{times},\"value\":{{\"x\":{{\"y\":1}}}}}},\
-         {{\"key\":\"b\\\"\",\"version\":0,{times},\"mediaType\":\"text/plain\",\"size\":7}},\
+         {{\"key\":\"b\\\"\",\"version\":0,{times},\"media_type\":\"text/plain\",\"size\":7}},\
          {{\"key\":\"c\",\"version\":0,{times}}},\
          {{\"key\":\"d\",\"version\":0,{times},\"expires\":\"2033-05-18T03:33:20.000Z\"}}]}}"
     );
