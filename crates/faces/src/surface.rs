@@ -195,6 +195,7 @@ pub(crate) const ALWAYS: &[Reply] = &[
     problem(414, "the URI is too long"),
     problem(421, "the server is not known by that name"),
     problem(500, "the server failed"),
+    problem(501, "the content comes in a transfer coding that is not known"),
     problem(503, "busy, or not available"),
 ];
 
