@@ -10,7 +10,8 @@
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
 #                      ten minutes of sessions that come and go at full load
-#   make soak          the kill -9 test again and again, each time with another seed, and simulations
+#   make soak          the kill -9 test again and again, each time with another seed, power cuts, and
+#                      simulations
 #   make conformance
 #                      hold the server against programs of others: OpenAPI, OpenMetrics
 #   make fuzz          libFuzzer on each fuzz target, a minute each
@@ -33,6 +34,9 @@ SIDES ?=
 SOAK_RUNS ?= 20
 SOAK_SEEDS ?= 10000..12000
 
+# Power cuts of the real repository that `make soak` tries.
+SOAK_CUTS ?= 3000
+
 # Seconds that `make fuzz` gives each target.
 FUZZ_SECONDS ?= 60
 
@@ -48,7 +52,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace
 
 .PHONY: setup build demo test conformance soak bench bench-documents bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -79,6 +83,8 @@ conformance: setup
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
 
 soak: setup
+	@scripts/setup.sh strace
+	POWER_CUTS=$(SOAK_CUTS) cargo test --locked --package repository --test power_cuts
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
 	done

@@ -1,0 +1,263 @@
+//! Power cuts of the real repository: real files, the real storage engine. A process of its own
+//! works on a repository under strace. From the calls that it made follow the contents that a disk
+//! may have had when the power went at any moment, and the repository must open on each.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+mod media;
+mod trace;
+
+use bytes::Bytes;
+use harness::random::Random;
+use harness::{key, named};
+use media::Media;
+use repository::limits::MEMORY_BYTES_MIN;
+use repository::{
+    Direction, KeyRange, MediaType, Options, Outcome, Recovery, Repository, Timestamp, Transaction,
+    verify,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use trace::Call;
+
+/// Where the process that is traced works.
+const FOLDER: &str = "SARSEN_POWER_CUTS_FOLDER";
+
+/// How many power cuts to try, where it is not the usual number.
+const CUTS: &str = "POWER_CUTS";
+const USUAL_CUTS: usize = 60;
+
+const OPENINGS: usize = 4;
+const TRANSACTIONS_PER_OPENING: usize = 100;
+const COLLECTIONS: [&str; 3] = ["birds", "fish", "moss"];
+const KEYS: usize = 40;
+const BODY_BYTES_MAX: usize = 3000;
+
+/// All calls that can change a file or its name, those that move its offset, and those with which
+/// changes would go unnoticed.
+const TRACED: &str = "trace=open,openat,openat2,creat,close,dup,dup2,dup3,fcntl,read,readv,lseek,\
+    write,pwrite64,writev,pwritev,pwritev2,copy_file_range,sendfile,splice,ftruncate,truncate,\
+    fallocate,fsync,fdatasync,sync_file_range,rename,renameat,renameat2,link,linkat,unlink,\
+    unlinkat,rmdir,mkdir,mkdirat,symlink,symlinkat";
+
+type Documents = BTreeMap<(&'static str, String), Bytes>;
+
+/// What the transaction of this number writes; `None` deletes.
+fn writes(number: usize) -> Vec<(&'static str, String, Option<Bytes>)> {
+    let mut random = Random::new(number as u64);
+    let mut writes = Vec::new();
+    for _ in 0..1 + random.below(3) {
+        let collection = COLLECTIONS[random.below(COLLECTIONS.len())];
+        let at = format!("k{}", random.below(KEYS));
+        let filler = "x".repeat(random.below(BODY_BYTES_MAX));
+        let body = format!(r#"{{"number":{number},"filler":"{filler}"}}"#);
+        let is_put = !random.once_in(4);
+        writes.push((collection, at, is_put.then(|| Bytes::from(body))));
+    }
+    writes
+}
+
+/// What is there after so many transactions.
+fn documents_after(transactions: usize) -> Documents {
+    let mut documents = Documents::new();
+    for (collection, at, body) in (0..transactions).flat_map(writes) {
+        match body {
+            Some(body) => drop(documents.insert((collection, at), body)),
+            None => drop(documents.remove(&(collection, at))),
+        }
+    }
+    documents
+}
+
+/// Commits the transaction of this number, and waits until it is durable.
+fn commit(repository: &Repository, number: usize) {
+    let mut transaction = repository.begin().unwrap();
+    stage(&mut transaction, number);
+    match transaction.commit().unwrap() {
+        // Deleting what is not there changes nothing.
+        Outcome::Committed(last) | Outcome::Unchanged(last) => {
+            repository.wait_durable(last).unwrap();
+        }
+        other => panic!("expected a commit, got {other:?}"),
+    }
+}
+
+fn stage(transaction: &mut Transaction, number: usize) {
+    for (collection, at, body) in writes(number) {
+        let (collection, at) = (named(collection), key(&at));
+        match body {
+            Some(body) => transaction.put(&collection, &at, MediaType::Json, body, None).unwrap(),
+            None => transaction.delete(&collection, &at).unwrap(),
+        }
+    }
+}
+
+fn documents(repository: &Repository) -> Documents {
+    let mut found = Documents::new();
+    let mut transaction = repository.begin().unwrap();
+    for collection in COLLECTIONS {
+        let all = KeyRange::all();
+        let range = transaction.range(&named(collection), &all, Direction::Ascending, 10_000);
+        for (at, document) in range.unwrap() {
+            found.insert((collection, at.to_string()), document.body.clone());
+        }
+    }
+    found
+}
+
+fn open(folder: &Path) -> Result<(Arc<Repository>, Recovery), String> {
+    let clock = Arc::new(|| Timestamp(1_000_000));
+    let folder = folder.to_owned();
+    Repository::open(Options { folder, memory_bytes: MEMORY_BYTES_MIN, clock })
+        .map_err(|error| format!("it does not open: {error}"))
+}
+
+/// Commits one transaction after the other while checkpoints are written, and opens again and
+/// again. It tells the file `said` when it begins a transaction and when that is durable. The test
+/// below runs it in a process of its own; it has nothing to do in this one.
+#[test]
+fn the_process_whose_power_is_cut() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let folder = Path::new(&folder);
+    let mut said = File::create(folder.join("said")).unwrap();
+    let mut say = |what: &str, number: usize| {
+        said.write_all(format!("{what} {number}\n").as_bytes()).unwrap();
+    };
+    for opening in 0..OPENINGS {
+        let (repository, _) = open(&folder.join("disk/repository")).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    repository.checkpoint().unwrap();
+                }
+            });
+            let first = opening * TRANSACTIONS_PER_OPENING;
+            for number in first..first + TRANSACTIONS_PER_OPENING {
+                say("begun", number);
+                commit(&repository, number);
+                say("durable", number);
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        if opening % 2 == 1 {
+            repository.close().unwrap();
+        }
+    }
+}
+
+/// Runs it under strace, and gives the calls it made.
+fn calls(folder: &Path) -> Vec<Call> {
+    std::fs::create_dir(folder.join("disk")).unwrap();
+    let trace = folder.join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-s", "16777216", "-e", TRACED, "-o"]).arg(&trace);
+    command.arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "the_process_whose_power_is_cut"]);
+    let output = command.env(FOLDER, folder).output();
+    let output = output.expect("strace is needed: apt-get install strace, or make test");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "under strace: {printed}{complained}");
+    assert!(printed.contains("1 passed"), "{printed}");
+    trace::calls(&std::fs::read_to_string(&trace).unwrap())
+}
+
+/// What the process had said, with when.
+struct Said {
+    begun: Vec<usize>,
+    durable: Vec<usize>,
+}
+
+impl Said {
+    fn new(calls: &[Call]) -> Self {
+        let mut said = Self { begun: Vec::new(), durable: Vec::new() };
+        for call in calls.iter().filter(|call| call.name == "write") {
+            if call.bytes(1).len() > 32 {
+                continue;
+            }
+            let text = String::from_utf8_lossy(call.bytes(1));
+            let words: Vec<&str> = text.split_whitespace().collect();
+            match words[..] {
+                ["begun", _] => said.begun.push(call.began),
+                ["durable", _] => said.durable.push(call.began),
+                _ => {}
+            }
+        }
+        let all = OPENINGS * TRANSACTIONS_PER_OPENING;
+        assert_eq!((said.begun.len(), said.durable.len()), (all, all));
+        said
+    }
+}
+
+/// Opens what a power cut has left, compares, and works on.
+fn check(folder: &Path, durable: usize, begun: usize) -> Result<(), String> {
+    if folder.join("format").exists() {
+        let report = verify(folder).map_err(|error| format!("verify: {error}"))?;
+        if report.wrong > 0 {
+            return Err(format!("verify finds {:?}", report.findings));
+        }
+    }
+    let (repository, _) = open(folder)?;
+    let found = documents(&repository);
+    let Some(kept) = (durable..=begun).find(|count| documents_after(*count) == found) else {
+        let expected = documents_after(durable);
+        let lost: Vec<_> = expected.keys().filter(|at| !found.contains_key(*at)).collect();
+        return Err(format!("not the documents after {durable} to {begun}: without {lost:?}"));
+    };
+    commit(&repository, kept);
+    repository.close().map_err(|error| format!("it does not close: {error}"))?;
+    drop(repository);
+    let (repository, _) = open(folder)?;
+    if documents(&repository) != documents_after(kept + 1) {
+        return Err("what was written afterwards is not there".to_owned());
+    }
+    Ok(())
+}
+
+/// Puts into `folder` what a power cut leaves, and gives its place in the trace: anywhere, or where
+/// names change and folders are synced.
+fn lay(media: &Media, seed: u64, end: usize, folder: &Path) -> usize {
+    let mut random = Random::new(seed);
+    let cut = if random.once_in(3) {
+        random.below(end)
+    } else {
+        let moment = media.moments[random.below(media.moments.len())];
+        (moment + random.below(3)).saturating_sub(1)
+    };
+    media.image(cut, &mut random, folder);
+    cut
+}
+
+#[test]
+fn a_power_cut_at_any_moment_loses_nothing_that_was_durable() {
+    let cuts = std::env::var(CUTS).map_or(USUAL_CUTS, |cuts| cuts.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let calls = calls(folder.path());
+    let said = Said::new(&calls);
+    let end = calls.iter().map(|call| call.ended).max().unwrap() + 1;
+    let media = Media::new(&folder.path().join("disk"), &calls);
+    let versions = media.count(|name, has_come| name == "current" && has_come);
+    let removed = media.count(|name, has_come| name.parse::<u64>().is_ok() && !has_come);
+    assert!(versions > 20 && removed > 5, "the engine did little: {versions}, {removed}");
+    for seed in 0..cuts as u64 {
+        let image = tempfile::tempdir().unwrap();
+        let cut = lay(&media, seed, end, image.path());
+        let before = |moments: &[usize]| moments.iter().filter(|at| **at <= cut).count();
+        let (durable, begun) = (before(&said.durable), before(&said.begun));
+        if let Err(why) = check(&image.path().join("repository"), durable, begun) {
+            let (kept, traced) = (tempfile::tempdir().unwrap().keep(), folder.keep());
+            lay(&media, seed, end, &kept);
+            let (kept, traced) = (kept.display(), traced.display());
+            panic!("cut {seed}, line {} of {traced}/trace, left {kept}: {why}", cut / 2 + 1);
+        }
+    }
+    eprintln!("{cuts} power cuts, {versions} versions, {removed} tables removed");
+}
