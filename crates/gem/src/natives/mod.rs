@@ -1,0 +1,93 @@
+//! The functions that Sarsen's own modules call: the one way from JavaScript to Rust. Each finds
+//! the turn that is being served, does one thing, and turns an error into an exception.
+
+mod documents;
+mod request;
+mod session;
+mod surroundings;
+
+use crate::turn::{Turn, TurnError};
+use bytes::Bytes;
+use repository::{ReadError, Transaction};
+use rquickjs::function::IntoJsFunc;
+use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString};
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::rc::Rc;
+
+/// The turn that is being served on this engine; `None` between requests and while loading.
+#[derive(Clone, Default)]
+pub(crate) struct Slot(Rc<RefCell<Option<Turn>>>);
+
+const IN_A_TURN: &str = "a run begins and ends while the slot holds its turn";
+
+impl Slot {
+    /// Puts a turn in.
+    pub(crate) fn fill(&self, turn: Turn) {
+        *self.0.borrow_mut() = Some(turn);
+    }
+
+    /// Takes the turn out.
+    pub(crate) fn clear(&self) -> Option<Turn> {
+        self.0.borrow_mut().take()
+    }
+
+    /// Starts a run of the turn on `transaction`.
+    pub(crate) fn begin(&self, transaction: Transaction) {
+        self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin(transaction);
+    }
+
+    /// Ends the run: the transaction, and why the repository could not be read, if so.
+    pub(crate) fn end(&self) -> (Transaction, Option<ReadError>) {
+        self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
+    }
+
+    /// Calls `f` with the turn.
+    pub(crate) fn with<T>(
+        &self,
+        f: impl FnOnce(&mut Turn) -> std::result::Result<T, TurnError>,
+    ) -> std::result::Result<T, TurnError> {
+        f(self.0.borrow_mut().as_mut().ok_or(TurnError::Over)?)
+    }
+
+    fn call<T>(
+        &self,
+        ctx: &Ctx<'_>,
+        f: impl FnOnce(&mut Turn) -> std::result::Result<T, TurnError>,
+    ) -> Result<T> {
+        self.with(f).map_err(|error| throw(ctx, error))
+    }
+}
+
+fn throw(ctx: &Ctx<'_>, error: impl Display) -> rquickjs::Error {
+    Exception::throw_message(ctx, &error.to_string())
+}
+
+/// The object that `native.js` is given.
+pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
+    let natives = Natives { object: Object::new(ctx.clone())?, slot };
+    natives.documents()?;
+    natives.session()?;
+    natives.request()?;
+    natives.checks()?;
+    natives.surroundings()?;
+    Ok(natives.object)
+}
+
+struct Natives<'js, 'a> {
+    object: Object<'js>,
+    slot: &'a Slot,
+}
+
+impl<'js> Natives<'js, '_> {
+    fn add<P>(&self, name: &str, f: impl IntoJsFunc<'js, P> + 'js) -> Result<()> {
+        let function = Function::new(self.object.ctx().clone(), f)?.with_name(name)?;
+        self.object.set(name, function)
+    }
+}
+
+fn text<'js>(ctx: &Ctx<'js>, bytes: Option<Bytes>) -> Result<Option<JsString<'js>>> {
+    let Some(bytes) = bytes else { return Ok(None) };
+    let text = std::str::from_utf8(&bytes)?;
+    JsString::from_str(ctx.clone(), text).map(Some)
+}

@@ -1,0 +1,153 @@
+//! One request's turn at the repository: what the functions that JavaScript calls may do. It knows
+//! the transaction, the request and its randomness; it knows no JavaScript.
+
+mod documents;
+mod request;
+mod session;
+
+use crate::exchange::Request;
+use crate::limits::LOG_RECORDS_MAX;
+use crate::random::{Random, Seed};
+use crate::route::Params;
+use crate::urlencoded::DecodeError;
+
+pub(crate) use documents::collection;
+use repository::limits::JSON_DEPTH_MAX;
+use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
+use session::Session;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why a call from JavaScript failed; the handler gets it as an exception.
+#[derive(Debug, Error)]
+pub(crate) enum TurnError {
+    #[error("the request is over")]
+    Over,
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error("db.{0}: collections whose names start with _ belong to Sarsen")]
+    System(String),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    #[error("db.{collection} \"{key}\" holds {media_type}; a handler reads JSON documents only")]
+    NotJson { collection: String, key: String, media_type: String },
+    #[error("db.{collection} \"{key}\": expected at most {JSON_DEPTH_MAX} levels of nesting")]
+    TooDeep { collection: String, key: String },
+    // Of a session, no message has the key: whoever knows the id has the session.
+    #[error("session: expected a JSON document, found {0}")]
+    SessionNotJson(String),
+    #[error("session: expected at most {JSON_DEPTH_MAX} levels of nesting")]
+    SessionTooDeep,
+    #[error("the body is not UTF-8")]
+    BodyNotUtf8,
+    #[error("expected a form (application/x-www-form-urlencoded), got {0}")]
+    NotAForm(String),
+    #[error(transparent)]
+    Form(#[from] DecodeError),
+    #[error("the operating system gives no randomness: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+impl TurnError {
+    fn without_session_id(self) -> Self {
+        match self {
+            Self::NotJson { media_type, .. } => Self::SessionNotJson(media_type),
+            Self::TooDeep { .. } => Self::SessionTooDeep,
+            other => other,
+        }
+    }
+}
+
+/// A request being served. It outlives the runs that lost to a conflict; what a run does to it is
+/// undone by `begin`.
+pub(crate) struct Turn {
+    request: Request,
+    params: Params,
+    session_idle: Duration,
+    /// Drawn when first needed, and kept: every run sees the same randomness.
+    seed: Option<Seed>,
+    new_session_id: Option<String>,
+    /// There is one while a handler runs.
+    transaction: Option<Transaction>,
+    random: Option<Random>,
+    session: Session,
+    log_records: u32,
+    /// The repository could not be read: whatever the handler makes of it, there is no reply.
+    unreadable: Option<ReadError>,
+}
+
+impl Turn {
+    pub(crate) fn new(request: Request, params: Params, session_idle: Duration) -> Self {
+        Self {
+            request,
+            params,
+            session_idle,
+            seed: None,
+            new_session_id: None,
+            transaction: None,
+            random: None,
+            session: Session::Untouched,
+            log_records: 0,
+            unreadable: None,
+        }
+    }
+
+    /// Starts a run on a transaction.
+    pub(crate) fn begin(&mut self, transaction: Transaction) {
+        self.transaction = Some(transaction);
+        self.random = None;
+        self.session = Session::Untouched;
+        self.log_records = 0;
+        self.unreadable = None;
+    }
+
+    /// Ends a run: the transaction with what was staged, and why the repository could not be read,
+    /// if so.
+    pub(crate) fn end(&mut self) -> Option<(Transaction, Option<ReadError>)> {
+        Some((self.transaction.take()?, self.unreadable.take()))
+    }
+
+    /// The time of the view.
+    pub(crate) fn time(&self) -> Result<Timestamp, TurnError> {
+        Ok(self.transaction.as_ref().ok_or(TurnError::Over)?.time())
+    }
+
+    pub(super) fn transaction(&mut self) -> Result<&mut Transaction, TurnError> {
+        self.transaction.as_mut().ok_or(TurnError::Over)
+    }
+
+    /// The next number of `Math.random`.
+    pub(crate) fn random(&mut self) -> Result<f64, TurnError> {
+        Ok(self.generator()?.number())
+    }
+
+    /// A key for a new document.
+    pub(crate) fn new_key(&mut self) -> Result<String, TurnError> {
+        let time = self.time()?;
+        Ok(self.generator()?.key(time).as_str().to_owned())
+    }
+
+    fn generator(&mut self) -> Result<&mut Random, TurnError> {
+        let seed = match self.seed {
+            Some(seed) => seed,
+            None => *self.seed.insert(Seed::draw()?),
+        };
+        Ok(self.random.get_or_insert_with(|| Random::new(seed)))
+    }
+
+    /// Counts a record for the log. False: this run has written enough of them.
+    pub(crate) fn may_log(&mut self) -> bool {
+        self.log_records = self.log_records.saturating_add(1);
+        if self.log_records == LOG_RECORDS_MAX + 1 {
+            log::warn!(
+                target: "app",
+                "{} {}: more than {LOG_RECORDS_MAX} records; the rest is left out",
+                self.request.method,
+                self.request.path
+            );
+        }
+        self.log_records <= LOG_RECORDS_MAX
+    }
+}
