@@ -1,4 +1,4 @@
-//! The fuzz targets of the repository and the faces under libFuzzer, which finds inputs by
+//! The fuzz targets of the repository, queries and the faces under libFuzzer, which finds inputs by
 //! coverage. `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which target runs
 //! is in the environment, because the arguments are libFuzzer's.
 
@@ -10,20 +10,23 @@ mod faces_targets;
 mod model;
 #[path = "../../crates/repository/tests/fuzz/operations.rs"]
 mod operations;
+#[path = "../../crates/query/tests/fuzz/targets.rs"]
+mod query_targets;
 #[path = "../../crates/repository/tests/fuzz/targets.rs"]
 mod targets;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// A target of either: its name, what it does, and inputs to begin from.
+/// A target of any of them: its name, what it does, and inputs to begin from.
 type Target = (&'static str, fn(&[u8]), &'static [&'static [u8]]);
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let of_repository = targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
+    let of_query = query_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_faces = faces_targets::targets().map(|t| (t.name, t.run, t.seeds));
-    let targets: Vec<Target> = of_repository.chain(of_faces).collect();
+    let targets: Vec<Target> = of_repository.chain(of_query).chain(of_faces).collect();
     let known: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
     targets
         .iter()

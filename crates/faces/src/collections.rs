@@ -3,8 +3,8 @@
 
 use crate::access::{Need, Principal};
 use crate::limits::COLLECTIONS_DEFAULT;
-use crate::query::{Listed, Pairs, ParameterError, limit, pairs, reference};
 use bytes::Bytes;
+use query::{Listed, Pairs, ParameterError, limit, pairs, reference};
 use repository::{
     CollectionEntry, CollectionName, ConfigureError, Document, IndexState, KnownIndex, MediaType,
     ReadError, Settings, SettingsError, Transaction, json,

@@ -27,7 +27,6 @@ mod operation;
 mod patch;
 mod preconditions;
 mod problem;
-mod query;
 mod reactor;
 mod replies;
 mod server;

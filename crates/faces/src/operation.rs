@@ -5,8 +5,8 @@ use crate::acceptable::Acceptable;
 use crate::collections::Listing;
 use crate::patch::Patch;
 use crate::preconditions::Preconditions;
-use crate::query::{Listed, Query};
 use bytes::Bytes;
+use query::{Listed, Query};
 use repository::{
     CollectionName, CommitNumber, Document, Durability, Isolation, Key, KeyRandomness, MediaType,
 };
@@ -207,7 +207,7 @@ impl Operation {
             | Self::GetSettings { collection, .. }
             | Self::Configure { collection, .. }
             | Self::DescribeCollection(collection) => Some(collection),
-            Self::Query(query) => Some(&query.collection),
+            Self::Query(query) => Some(query.collection()),
             other => other.place().map(|place| &place.collection),
         }
     }

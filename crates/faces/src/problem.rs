@@ -2,8 +2,8 @@
 //! status and the title of each. Writing them to a socket is `http/reply`.
 
 use crate::limits;
-use crate::query::ParameterError;
 use crate::surface::Template;
+use query::ParameterError;
 use repository::{
     BeginError, CommitError, CommitNumber, Conflict, Contested, Duplicate, Poisoned, ReadError,
     StageError,

@@ -1,17 +1,55 @@
 //! Tests of collections as resources.
 
 use super::*;
-use crate::query::tests::model::Bed;
+use repository::{Options, Repository, Timestamp};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A repository in a folder of its own.
+struct Bed {
+    repository: Arc<Repository>,
+    _folder: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            folder: folder.path().to_owned(),
+            memory_bytes: 1 << 30,
+            clock: Arc::new(|| Timestamp(1_000_000)),
+        };
+        let (repository, _) = Repository::open(options).unwrap();
+        Self { repository, _folder: folder }
+    }
+
+    fn wait_until_ready(&self) {
+        let is_ready = |status: &repository::IndexStatus| status.state == IndexState::Ready;
+        while !self.repository.indexes().iter().all(is_ready) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    fn put(&self, documents: &[(&str, Value)]) {
+        let mut transaction = self.repository.begin().unwrap();
+        for (key, value) in documents {
+            let key = repository::Key::new(key).unwrap();
+            let body = repository::json::canonicalize(value.to_string().as_bytes()).unwrap().into();
+            transaction.put(&name("things"), &key, MediaType::Json, body, None).unwrap();
+        }
+        transaction.commit().unwrap();
+    }
+}
 
 fn name(name: &str) -> CollectionName {
     CollectionName::new(name).unwrap()
 }
 
 fn bed() -> Bed {
-    let bed = Bed::new(&[], &[]);
+    let bed = Bed::new();
     let indexed = r#"{"indexes":[{"name":"by_n","paths":[{"path":"/n"}]}]}"#;
-    for (name, settings) in [("b", indexed), ("a", "{}"), ("_own", "{}")] {
+    for (name, settings) in [("b", indexed), ("a", "{}"), ("_own", "{}"), ("things", "{}")] {
         let settings = Settings::from_json(settings).unwrap();
         bed.repository.configure(&CollectionName::new(name).unwrap(), &settings).unwrap();
     }
@@ -65,7 +103,7 @@ fn parameters_of_the_list_are_checked() {
 #[test]
 fn an_index_that_cannot_be_built_says_why() {
     let bed = bed();
-    bed.put(&[("x".to_owned(), Some(json!({"n": 1}))), ("y".to_owned(), Some(json!({"n": 1})))]);
+    bed.put(&[("x", json!({"n": 1})), ("y", json!({"n": 1}))]);
     let unique = r#"{"indexes":[{"name":"u","paths":[{"path":"/n"}],"unique":true}]}"#;
     let things = name("things");
     bed.repository.configure(&things, &Settings::from_json(unique).unwrap()).unwrap();

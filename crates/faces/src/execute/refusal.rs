@@ -3,7 +3,7 @@
 use crate::limits::STEPS_SHOWN_BYTES_MAX;
 use crate::patch;
 use crate::problem::{Kind, Problem};
-use crate::query::{ParameterError, QueryError};
+use query::{ParameterError, QueryError};
 use repository::{CollectionName, CommitNumber, ConfigureError, MediaType, ReadError, StageError};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use super::{Thread, collections, patch, transact};
 use crate::operation::Written;
 use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
 use crate::preconditions::{Preconditions, Verdict};
-use crate::query::{self, Budget};
+use query::Budget;
 use repository::{CollectionName, Document, Key, Overwrite, StageError, Transaction};
 use std::sync::Arc;
 

@@ -9,10 +9,10 @@ use crate::http::content_of::Target;
 use crate::http::rest::Route;
 use crate::operation::Operation;
 use crate::problem::{Kind, Problem};
-use crate::query::{ParameterError, Query};
 use crate::surface::Template;
 use hyper::Method;
 use hyper::http::request::Parts;
+use query::{ParameterError, Query};
 use repository::{CollectionName, MediaType};
 
 /// Asks for the settings of a collection.

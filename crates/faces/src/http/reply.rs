@@ -8,7 +8,6 @@ use crate::http::path::Resource;
 use crate::http::{app, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::problem::Problem;
-use crate::query::Listed;
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
@@ -20,6 +19,7 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Uri};
+use query::Listed;
 use repository::{CommitNumber, Document, Durability, MediaType, Timestamp};
 use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};

@@ -27,16 +27,6 @@ fn smoke(name: &str, inputs: usize) {
 }
 
 #[test]
-fn filters() {
-    smoke("filter", 20_000);
-}
-
-#[test]
-fn cursors() {
-    smoke("cursor", 20_000);
-}
-
-#[test]
 fn json_patches() {
     smoke("json-patch", 30_000);
 }

@@ -1,41 +1,54 @@
-//! What `crate::fuzzing` gives to the outside, told by the parts of a query.
+//! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
-use crate::fuzzing::Plan;
-use crate::query::field::Record;
-use crate::query::plan::{self, Access, Column};
-use crate::query::{Query, cursor, parser, reference};
+use crate::field::Record;
+use crate::plan::{self, Access, Column};
+use crate::{Query, cursor, parser, reference};
 use bytes::Bytes;
 use repository::{
-    CollectionName, CommitNumber, Document, IndexDefinition, Key, MediaType, Timestamp,
+    CollectionName, CommitNumber, Document, IndexDefinition, IndexRange, IndexValue, Key,
+    MediaType, Timestamp,
 };
+
+/// A plan by an index: which one, the rows that it reads, and of those the values, for each path
+/// of the index, that it is after.
+pub type Plan = (String, IndexRange, Vec<Option<IndexValue>>);
 
 fn parse(component: Option<&str>) -> Result<Query, String> {
     let collection = CollectionName::new("c").map_err(|error| error.to_string())?;
     Query::parse(collection, component).map_err(|error| error.to_string())
 }
 
-pub(crate) fn component_again(component: &str) -> Result<String, String> {
+/// The query component of a URI, written again from the query that it was read as; why not, if it
+/// is none.
+pub fn component_again(component: &str) -> Result<String, String> {
     let query = parse(Some(component))?;
     let after = query.after.map(|place| cursor::encode(&place, query.fingerprint));
     let after = after.iter().map(|cursor| ("after", cursor.as_str()));
     Ok(reference(query.echo.iter().map(|(name, value)| (*name, value.as_str())).chain(after)))
 }
 
-pub(crate) fn cursor_again(text: &str, fingerprint: u64, fields: usize) -> Option<String> {
+/// The cursor, written again from the place that it stands for, of a query with so many fields in
+/// its order.
+pub fn cursor_again(text: &str, fingerprint: u64, fields: usize) -> Option<String> {
     let place = cursor::decode(text, fingerprint, fields).ok()?;
     Some(cursor::encode(&place, fingerprint))
 }
 
-pub(crate) fn cursor_of(bytes: &[u8]) -> String {
+/// A cursor that has these bytes, and a checksum that fits.
+pub fn cursor_of(bytes: &[u8]) -> String {
     cursor::sealed(bytes.to_vec())
 }
 
-pub(crate) fn mistake(filter: &str) -> Option<usize> {
+/// Where the mistake is if `filter` is none: which character, from 1.
+pub fn mistake(filter: &str) -> Option<usize> {
     parser::parse(filter).err().map(|mistake| mistake.at)
 }
 
-pub(crate) fn plans(
-    (filter, order): (&str, &str),
+/// The plans for a filter and an order, if the document with the key `k` and this canonical text
+/// belongs to what they find.
+pub fn plans(
+    filter: &str,
+    order: &str,
     text: &str,
     indexes: &[IndexDefinition],
 ) -> Option<Vec<Plan>> {

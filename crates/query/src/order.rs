@@ -1,8 +1,8 @@
 //! Orders: in which sequence documents are given.
 
+use crate::field::{Field, Meta, Record};
 use crate::limits::{ORDER_FIELDS_MAX, ORDER_TEXT_BYTES_MAX};
-use crate::query::field::{Field, Meta, Record};
-use crate::query::scanner::{Mistake, Scanner};
+use crate::scanner::{Mistake, Scanner};
 use repository::{Direction, IndexValue, Key};
 use std::cmp::Ordering;
 

@@ -1,10 +1,10 @@
 //! Random queries over random documents, with and without indexes, compared with looking at every
 //! document. Each plan that the planner knows is tried, not only the one that it would take.
 
-use crate::query::plan::{Access, Plan, plans};
-use crate::query::select;
-use crate::query::tests::model::{Bed, Random, condition, documents, filter, order, shuffled_sets};
-use crate::query::{Budget, Query, cursor};
+use crate::plan::{Access, Plan, plans};
+use crate::select;
+use crate::tests::model::{Bed, Random, condition, documents, filter, order, shuffled_sets};
+use crate::{Budget, Query, cursor};
 use repository::IndexDefinition;
 use serde_json::Value;
 use std::collections::BTreeMap;

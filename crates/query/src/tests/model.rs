@@ -1,7 +1,7 @@
 //! For tests: random documents, filters and orders, and what they mean, written down a second time
 //! on trees of values and without a planner.
 
-use crate::query::Query;
+use crate::Query;
 use bytes::Bytes;
 use repository::{
     CollectionName, IndexDefinition, IndexState, IndexStatus, Key, MediaType, Options, Repository,
@@ -363,7 +363,7 @@ impl Bed {
     pub(crate) fn query(&self, filter: &str, order: &str, limit: usize) -> Query {
         let limit = limit.to_string();
         let pairs = [("filter", filter), ("order", order), ("limit", &limit)];
-        let reference = crate::query::reference(pairs);
+        let reference = crate::reference(pairs);
         let told = |error| panic!("{filter}: {error}");
         Query::parse(things(), reference.strip_prefix('?')).unwrap_or_else(told)
     }

@@ -1,8 +1,8 @@
 //! Projections: giving some members of a document only.
 
+use crate::field::Field;
 use crate::limits::QUERY_FIELDS_MAX;
-use crate::query::field::Field;
-use crate::query::scanner::{Mistake, Scanner};
+use crate::scanner::{Mistake, Scanner};
 use repository::json;
 
 /// Which members are given.

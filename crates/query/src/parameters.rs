@@ -2,10 +2,10 @@
 //! form that HTML forms give them, and a `Query` made of them.
 
 use crate::limits::{FILTER_BYTES_MAX, QUERY_DOCUMENTS_DEFAULT, QUERY_DOCUMENTS_MAX};
-use crate::query::order::Order;
-use crate::query::projection::Projection;
-use crate::query::scanner::Mistake;
-use crate::query::{Query, cursor, parser};
+use crate::order::Order;
+use crate::projection::Projection;
+use crate::scanner::Mistake;
+use crate::{Query, cursor, parser};
 use repository::CollectionName;
 use thiserror::Error;
 
@@ -13,28 +13,56 @@ use thiserror::Error;
 const SHOWN_CHARS: usize = 40;
 
 /// The names and values of parameters, each name once.
-pub(crate) type Pairs = Vec<(&'static str, String)>;
+pub type Pairs = Vec<(&'static str, String)>;
 
 /// Why parameters cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum ParameterError {
+pub enum ParameterError {
+    /// There is no parameter of that name.
     #[error("the parameter \"{got}\" is not known here; there are {known}")]
-    Unknown { got: String, known: String },
+    Unknown {
+        /// What came, the beginning of it.
+        got: String,
+        /// The names of those that there are.
+        known: String,
+    },
+    /// It came several times.
     #[error("the parameter {name} may be there once; it came several times")]
-    Repeated { name: &'static str },
+    Repeated {
+        /// Its name.
+        name: &'static str,
+    },
+    /// It came with another value than one of those expected.
     #[error("the parameter {name}: expected {expected}; got {got}")]
-    Value { name: &'static str, expected: String, got: String },
+    Value {
+        /// The parameter's name.
+        name: &'static str,
+        /// What would do.
+        expected: String,
+        /// What came, the beginning of it.
+        got: String,
+    },
+    /// The query component is not percent-encoded UTF-8.
     #[error(
         "the query of the URI: expected \"%\" and two hexadecimal digits that make UTF-8; got {got}"
     )]
-    Encoding { got: String },
+    Encoding {
+        /// What came, the beginning of it.
+        got: String,
+    },
     /// In a text with a grammar.
     #[error("the parameter {name}, {mistake}")]
-    Mistake { name: &'static str, mistake: Mistake },
+    Mistake {
+        /// The parameter's name.
+        name: &'static str,
+        /// What is wrong, and where.
+        mistake: Mistake,
+    },
 }
 
 impl ParameterError {
-    pub(crate) fn value(name: &'static str, expected: impl Into<String>, got: &str) -> Self {
+    /// `name` came with the value `got`, where `expected` was wanted.
+    pub fn value(name: &'static str, expected: impl Into<String>, got: &str) -> Self {
         Self::Value { name, expected: expected.into(), got: excerpt(got) }
     }
 }
@@ -42,10 +70,7 @@ impl ParameterError {
 const KNOWN: [&str; 7] = ["filter", "order", "limit", "after", "fields", "count", "explain"];
 
 /// Takes the query component of a URI apart.
-pub(crate) fn pairs(
-    component: Option<&str>,
-    known: &[&'static str],
-) -> Result<Pairs, ParameterError> {
+pub fn pairs(component: Option<&str>, known: &[&'static str]) -> Result<Pairs, ParameterError> {
     let mut pairs = Pairs::new();
     let parts = component.unwrap_or_default().split('&').filter(|part| !part.is_empty());
     for part in parts {
@@ -64,7 +89,7 @@ pub(crate) fn pairs(
 }
 
 /// A reference to the same resource with these parameters (RFC 3986 §4.2): `?a=b&c=d`.
-pub(crate) fn reference<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn reference<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let mut reference = String::new();
     for (name, value) in pairs {
         reference.push(if reference.is_empty() { '?' } else { '&' });
@@ -84,7 +109,7 @@ pub(crate) fn reference<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>)
 
 impl Query {
     /// The query for the documents of `collection` that the query component of a URI asks for.
-    pub(crate) fn parse(
+    pub fn parse(
         collection: CollectionName,
         component: Option<&str>,
     ) -> Result<Self, ParameterError> {
@@ -129,8 +154,8 @@ impl Query {
     }
 }
 
-/// A number of things to give.
-pub(crate) fn limit(text: &str, max: usize) -> Result<usize, ParameterError> {
+/// The value of the parameter `limit`: a number of things to give.
+pub fn limit(text: &str, max: usize) -> Result<usize, ParameterError> {
     let is_plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let number = text.parse().ok().filter(|number| is_plain && *number <= max);
     number.ok_or_else(|| {

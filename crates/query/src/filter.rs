@@ -1,6 +1,6 @@
 //! Filters: what a document must be like, and whether it is.
 
-use crate::query::field::{Field, Record, Scalar};
+use crate::field::{Field, Record, Scalar};
 use repository::IndexValue;
 use std::cmp::Ordering;
 
@@ -74,7 +74,7 @@ impl Condition {
         let found = record.find(&self.field);
         let equals =
             |operand: &Operand| found.scalar().is_some_and(|scalar| operand.matches(scalar));
-        let is_there = found != crate::query::field::Found::Nothing;
+        let is_there = found != crate::field::Found::Nothing;
         match &self.test {
             Test::Present => is_there,
             Test::Equal(operand) => equals(operand),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::limits::QUERY_REPLY_BYTES_MAX;
-use crate::query::tests::model::{Bed, Entry, things};
+use crate::tests::model::{Bed, Entry, things};
 use repository::{Key, MediaType, Settings};
 use serde_json::{Value, json};
 

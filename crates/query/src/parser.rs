@@ -1,11 +1,11 @@
 //! From the text of a filter to the filter: recursive descent along the grammar of AIP-160
 //! (<https://google.aip.dev/160>). `docs/queries.md` says what of it is taken.
 
+use crate::field::{Field, Meta};
+use crate::filter::{Condition, Filter, Operand, Relation, Test};
 use crate::limits::{FILTER_COMPARISONS_MAX, FILTER_DEPTH_MAX};
-use crate::query::field::{Field, Meta};
-use crate::query::filter::{Condition, Filter, Operand, Relation, Test};
-use crate::query::scanner::{Mistake, STAR_AT_END, Scanner, is_name_char};
-use crate::query::timestamp;
+use crate::scanner::{Mistake, STAR_AT_END, Scanner, is_name_char};
+use crate::timestamp;
 use repository::{IndexValue, json};
 
 /// Reads a filter; an empty text holds of everything.

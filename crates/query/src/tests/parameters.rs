@@ -67,7 +67,7 @@ fn a_filter_has_a_longest() {
 fn a_reference_leads_back() {
     let component = "filter=a+%3D+%22%26%3D%25%C3%A9%22&order=a+desc&limit=7";
     let query = parse(component).unwrap();
-    let place = crate::query::order::Place {
+    let place = crate::order::Place {
         values: vec![repository::IndexValue::Number(1.0)],
         key: repository::Key::new("k").unwrap(),
     };

@@ -15,7 +15,7 @@
 //! tell mistakes, not attacks: a cursor grants nothing that a filter does not.
 
 use crate::limits::{CURSOR_CHARS_MAX, ORDER_FIELDS_MAX, ORDER_TEXT_BYTES_MAX};
-use crate::query::order::Place;
+use crate::order::Place;
 use repository::{IndexValue, Key};
 use thiserror::Error;
 

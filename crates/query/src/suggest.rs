@@ -1,18 +1,18 @@
 //! What to say of a query that needs more than it may: the index with which it would not.
 
+use crate::Query;
+use crate::bounds;
+use crate::field::Field;
+use crate::filter::{Condition, Operand, Test};
 use crate::limits::{QUERY_EXAMINED_BYTES_MAX, QUERY_EXAMINED_MAX};
-use crate::query::Query;
-use crate::query::bounds;
-use crate::query::field::Field;
-use crate::query::filter::{Condition, Operand, Test};
-use crate::query::plan::deciding;
+use crate::plan::deciding;
 use repository::limits::{INDEX_NAME_BYTES_MAX, INDEXES_MAX};
 use repository::{IndexDefinition, IndexKind, IndexPath, KnownIndex, Settings};
 use std::fmt;
 
 /// A query that was refused, and what would help.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TooBroad {
+pub struct TooBroad {
     collection: String,
     advice: Advice,
 }
@@ -31,7 +31,7 @@ enum Advice {
 
 impl TooBroad {
     /// The settings to send, as a merge patch (RFC 7396), if an index would help.
-    pub(crate) fn settings(&self) -> Option<&str> {
+    pub fn settings(&self) -> Option<&str> {
         match &self.advice {
             Advice::Add { settings, .. } => Some(settings),
             Advice::Wait { .. } | Advice::Full | Advice::Narrow => None,

@@ -1,51 +1,55 @@
 //! Running a query in a transaction: plans are tried until one finds the page within its bounds.
 
+use crate::cursor;
+use crate::explain::Explain;
 use crate::limits::{
     QUERY_EXAMINED_BYTES_MAX, QUERY_EXAMINED_MAX, QUERY_INLINE_BYTES_MAX,
     QUERY_INLINE_EXAMINED_MAX, QUERY_PLANS_MAX,
 };
-use crate::query::cursor;
-use crate::query::explain::Explain;
-use crate::query::plan::{Plan, plans};
-use crate::query::render::{self, Listed};
-use crate::query::select::{self, Stopped};
-use crate::query::{Query, suggest};
+use crate::plan::{Plan, plans};
+use crate::render::{self, Listed};
+use crate::select::{self, Stopped};
+use crate::{Query, suggest};
 use repository::{CollectionName, IndexDefinition, KnownIndex, ReadError, Transaction};
 use thiserror::Error;
 
 /// What one plan may read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget {
-    pub documents: usize,
-    pub bytes: usize,
+pub struct Budget {
+    pub(crate) documents: usize,
+    pub(crate) bytes: usize,
     /// Whether to end as soon as the first plan needs more, because others wait for the thread.
-    pub is_inline: bool,
+    pub(crate) is_inline: bool,
 }
 
 impl Budget {
     /// For a thread that others wait for.
-    pub(crate) const INLINE: Self = Self {
+    pub const INLINE: Self = Self {
         documents: QUERY_INLINE_EXAMINED_MAX,
         bytes: QUERY_INLINE_BYTES_MAX,
         is_inline: true,
     };
-    pub(crate) const FULL: Self =
+    /// For a thread that may take its time.
+    pub const FULL: Self =
         Self { documents: QUERY_EXAMINED_MAX, bytes: QUERY_EXAMINED_BYTES_MAX, is_inline: false };
 }
 
 /// Why a query has no result.
 #[derive(Debug, Error)]
-pub(crate) enum QueryError {
+pub enum QueryError {
+    /// The collection does not exist.
     #[error("there is no collection {0}; the first document that is written to it makes it")]
     NoCollection(CollectionName),
     /// It needs more than `Budget::INLINE`.
     #[error("the query takes longer than the thread has time for")]
     Long,
+    /// No plan finds the page within its bounds.
     #[error("{0}")]
     TooBroad(Box<suggest::TooBroad>),
     /// The cursor is for an index that holds other values; a true one never is.
     #[error("the \"next\" of a page, as it came")]
     Cursor,
+    /// The transaction could not read.
     #[error(transparent)]
     Read(ReadError),
 }
@@ -59,7 +63,7 @@ pub(crate) struct Count {
 }
 
 /// Runs `query`. What it reads counts as read by the transaction.
-pub(crate) fn run(
+pub fn run(
     transaction: &mut Transaction,
     query: &Query,
     budget: Budget,

@@ -1,6 +1,6 @@
 //! Taking a text apart: the words of filters, orders and lists of fields, and where a mistake is.
 
-use crate::query::field::{Field, Meta, Path};
+use crate::field::{Field, Meta, Path};
 use std::borrow::Cow;
 use thiserror::Error;
 
@@ -10,7 +10,7 @@ const SHOWN_CHARS: usize = 24;
 /// A text that does not follow the grammar.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("at character {at}: expected {expected}; got {got}")]
-pub(crate) struct Mistake {
+pub struct Mistake {
     /// Which character is the first that does not fit; they count from 1.
     pub at: usize,
     pub expected: Cow<'static, str>,

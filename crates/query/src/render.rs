@@ -1,16 +1,16 @@
 //! The result of a query as JSON text. What documents hold is copied, not encoded again.
 
-use crate::query::explain::Explain;
-use crate::query::run::Count;
-use crate::query::select::Selected;
-use crate::query::{Query, reference, timestamp};
+use crate::explain::Explain;
+use crate::run::Count;
+use crate::select::Selected;
+use crate::{Query, reference, timestamp};
 use bytes::Bytes;
 use repository::{Document, Key, MediaType, json};
 use std::fmt::Write;
 
 /// A page, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub struct Listed {
     /// A JSON object.
     pub body: Bytes,
     /// A reference to the next page, relative to the collection: `?filter=…&after=…`.

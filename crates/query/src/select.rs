@@ -1,12 +1,12 @@
 //! Reading what a plan finds, and keeping what belongs to the page.
 
+use crate::Query;
+use crate::bounds::{earlier, later};
+use crate::field::Record;
 use crate::limits::{QUERY_BATCH_MAX, QUERY_REPLY_BYTES_MAX};
-use crate::query::Query;
-use crate::query::bounds::{earlier, later};
-use crate::query::field::Record;
-use crate::query::order::Place;
-use crate::query::plan::{Access, Plan};
-use crate::query::run::Budget;
+use crate::order::Place;
+use crate::plan::{Access, Plan};
+use crate::run::Budget;
 use repository::{
     Direction, Document, IndexPlace, IndexRead, Key, KeyRange, ReadError, Transaction,
 };

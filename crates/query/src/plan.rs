@@ -1,11 +1,11 @@
 //! Plans: by which index, or by the keys, the documents of a query are found. `docs/queries.md` has
 //! the rules. A plan may find too much, never too little: the filter is evaluated in any case.
 
-use crate::query::Query;
-use crate::query::bounds::{self, Bounds};
-use crate::query::field::Field;
-use crate::query::filter::{Condition, Operand, Test};
-use crate::query::order::{Order, Place};
+use crate::Query;
+use crate::bounds::{self, Bounds};
+use crate::field::Field;
+use crate::filter::{Condition, Operand, Test};
+use crate::order::{Order, Place};
 use repository::{
     Direction, IndexDefinition, IndexKind, IndexPath, IndexPlace, IndexRange, IndexValue, KeyRange,
 };

@@ -1,6 +1,6 @@
 //! How the documents of a query were found, for whoever asks.
 
-use crate::query::plan::Plan;
+use crate::plan::Plan;
 use repository::{Direction, json};
 
 /// See the module.

@@ -1,7 +1,7 @@
 //! Bounds: what comparisons say of the keys, or of the values in a column of an index.
 
-use crate::query::field::{Field, Meta};
-use crate::query::filter::{Condition, Operand, Relation, Test};
+use crate::field::{Field, Meta};
+use crate::filter::{Condition, Operand, Relation, Test};
 use repository::{IndexKind, IndexPath, IndexValue, Key, KeyRange};
 use std::ops::Bound;
 
