@@ -1,6 +1,7 @@
 //! Puts the server together from its parts and takes it apart again. Every part gets what it needs
 //! here, as an argument; what the parts do is their own business.
 
+use crate::admin::{AdminSocket, Commands};
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
@@ -23,6 +24,8 @@ pub struct Assembly {
     pub application: Option<Application>,
     /// The faces.
     pub server: Server,
+    /// Where commands on this machine ask it; a server without one has logged why.
+    admin: Option<AdminSocket>,
 }
 
 /// The application and what runs it.
@@ -62,7 +65,10 @@ pub fn assemble(
         clock: Arc::new(machine::now),
     })?;
     match serve(arguments, app, &repository, reopen_log) {
-        Ok((application, server)) => Ok(Assembly { repository, recovery, application, server }),
+        Ok((application, server)) => {
+            let admin = admin_socket(arguments, application.as_ref());
+            Ok(Assembly { repository, recovery, application, server, admin })
+        }
         Err(error) => {
             close(&repository);
             Err(error)
@@ -92,6 +98,15 @@ fn serve(
             Err(error.into())
         }
     }
+}
+
+fn admin_socket(
+    arguments: &ServeArguments,
+    application: Option<&Application>,
+) -> Option<AdminSocket> {
+    let commands = Commands { application: application.map(|app| app.name.clone()) };
+    let started = AdminSocket::start(&arguments.data, commands);
+    started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()
 }
 
 fn server_options(arguments: &ServeArguments) -> ServerOptions {
@@ -133,6 +148,7 @@ pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
     if cut_off > 0 {
         log::warn!("{cut_off} connections were cut off after {DRAIN_MAX:?}");
     }
+    drop(assembly.admin);
     if let Some(application) = assembly.application {
         application.pool.stop();
     }

@@ -32,4 +32,25 @@ pub const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// a time it does not expire.
 pub const TOKEN_LIFE_MAX: Duration = Duration::from_secs(36_500 * 86_400);
 
+/// Connections that the admin socket serves at once. More: told so and closed.
+pub const ADMIN_CONNECTIONS_MAX: usize = 8;
+
+/// Longest request to the admin socket, in bytes. Longer: told so and closed.
+pub const ADMIN_REQUEST_BYTES_MAX: usize = 64 << 10;
+
+/// Longest reply of the admin socket that a command reads, in bytes. Longer: the command fails.
+#[cfg_attr(not(test), allow(dead_code))]
+pub const ADMIN_REPLY_BYTES_MAX: usize = 64 << 20;
+
+/// For how long a connection to the admin socket may say nothing. Longer: it is closed.
+pub const ADMIN_IDLE_MAX: Duration = Duration::from_secs(300);
+
+/// For how long a line may wait for the other side of the admin socket to take it. Longer: the
+/// connection is closed.
+pub const ADMIN_WRITE_MAX: Duration = Duration::from_secs(10);
+
+/// For how long a command waits for an answer of the admin socket. Longer: the command fails.
+#[cfg_attr(not(test), allow(dead_code))]
+pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
+
 const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_MIN);

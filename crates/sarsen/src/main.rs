@@ -1,6 +1,7 @@
 //! The binary `sarsen`: reads the command line, runs the command, and turns its outcome into lines
 //! and an exit code. What a command does is in the file of its name.
 
+mod admin;
 mod assemble;
 mod bench;
 mod cli;

@@ -2,6 +2,7 @@
 //! tested there. Nothing here asserts a time.
 
 mod abuse;
+mod admin;
 mod command_line;
 mod counter;
 mod crash;

@@ -1,0 +1,21 @@
+//! The admin socket: how `sarsen` commands on this machine ask a server that runs. A socket in the
+//! data folder, for its owner alone; a line of JSON is a request, a line of JSON is the reply.
+//! `docs/operations.md` has the protocol.
+//!
+//! `place` says where the socket is and whom to trust, `server` takes requests, `commands` is the
+//! one match over them, `client` is the side of the commands. Nothing here is asynchronous.
+
+// The commands that ask (`top`, `tasks`) are the next to come.
+#[cfg_attr(not(test), allow(dead_code))]
+mod client;
+mod commands;
+mod line;
+mod place;
+mod server;
+#[cfg(test)]
+mod tests;
+
+#[cfg_attr(not(test), allow(unused_imports))]
+pub use client::{AskError, Running};
+pub use commands::Commands;
+pub use server::AdminSocket;
