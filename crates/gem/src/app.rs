@@ -20,21 +20,32 @@ impl App {
         let sources = Sources::open(folder)?;
         let settings = settings::read(&folder.join("sarsen.toml"))?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
-        // A thread as the workers have, so that what loads here has the same stack there.
-        thread::scope(|scope| {
-            thread::Builder::new()
-                .name("gem-check".to_owned())
-                .stack_size(THREAD_STACK_BYTES)
-                .spawn_scoped(scope, || Engine::read(sources, heap))
-                .map_err(|error| LoadError::Worker(error.to_string()))?
-                .join()
-                .unwrap_or_else(|_| Err(LoadError::Worker("the engine panicked".to_owned())))
-        })
-        .map(|sources| Self { settings, sources })
+        let sources = on_a_workers_stack(|| Engine::read(sources, heap))?;
+        Ok(Self { settings, sources })
+    }
+
+    /// Checks that a worker with this heap can load it.
+    pub(crate) fn check(&self, heap_limit: usize) -> Result<(), LoadError> {
+        on_a_workers_stack(|| Engine::start(&self.sources, heap_limit).map(drop))
     }
 
     /// Its name, from `sarsen.toml`.
     pub fn name(&self) -> &str {
         &self.settings.name
     }
+}
+
+/// Runs `load` on a thread as the workers have, so that what loads here has the same stack there.
+fn on_a_workers_stack<T: Send>(
+    load: impl FnOnce() -> Result<T, LoadError> + Send,
+) -> Result<T, LoadError> {
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .name("gem-check".to_owned())
+            .stack_size(THREAD_STACK_BYTES)
+            .spawn_scoped(scope, load)
+            .map_err(|error| LoadError::Worker(error.to_string()))?
+            .join()
+            .unwrap_or_else(|_| Err(LoadError::Worker("the engine panicked".to_owned())))
+    })
 }

@@ -6,6 +6,7 @@
 
 mod app;
 mod budget;
+mod current;
 mod engine;
 mod errors;
 mod exchange;
@@ -26,6 +27,7 @@ mod urlencoded;
 mod worker;
 
 pub use app::App;
+pub use current::AppReader;
 pub use errors::{Failure, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};
 pub use pool::{Pool, PoolLoad, PoolOptions};

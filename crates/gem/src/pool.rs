@@ -1,10 +1,11 @@
 //! The workers' threads and the bounded queue in front of them.
 
 use crate::app::App;
+use crate::current::{AppReader, Current};
 use crate::errors::LoadError;
 use crate::exchange::{Request, Respond};
 use crate::limits::THREAD_STACK_BYTES;
-use crate::queue::Queue;
+use crate::queue::{Popped, Queue};
 use crate::worker::{Shared, Worker, panic_text};
 use parking_lot::Mutex;
 use repository::Repository;
@@ -47,6 +48,7 @@ struct Job {
 
 /// The workers. They take requests in the order in which these came.
 pub struct Pool {
+    shared: Arc<Shared>,
     queue: Arc<Queue<Job>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -58,12 +60,13 @@ impl Pool {
         repository: Arc<Repository>,
         options: PoolOptions,
     ) -> Result<Self, LoadError> {
-        let cpu_limit = app.settings.cpu_limit.unwrap_or(options.cpu_limit);
-        let heap_limit = app.settings.heap_limit.unwrap_or(options.heap_limit);
-        let shared = Arc::new(Shared { app, repository, cpu_limit, heap_limit });
+        let PoolOptions { cpu_limit, heap_limit, .. } = options;
+        let current = Arc::new(Current::new(app));
+        let shared = Arc::new(Shared { current, repository, cpu_limit, heap_limit });
         let queue = Arc::new(Queue::new(options.queue));
         // Dropped on an early return, which stops the workers that have started.
-        let pool = Self { queue: Arc::clone(&queue), threads: Mutex::default() };
+        let threads = Mutex::default();
+        let pool = Self { shared: Arc::clone(&shared), queue: Arc::clone(&queue), threads };
         let workers = options.workers.max(1);
         let (started, outcomes) = sync_channel(workers);
         for number in 0..workers {
@@ -81,6 +84,25 @@ impl Pool {
             outcome.map_err(|_| LoadError::Worker("the engine panicked".to_owned()))??;
         }
         Ok(pool)
+    }
+
+    /// Serves `app` instead, if a worker can load it. Requests in flight finish with the one
+    /// before; each submitted after this returns meets the new one. An error changes nothing.
+    pub fn reload(&self, app: App) -> Result<(), LoadError> {
+        app.check(self.shared.heap_limit(&app))?;
+        self.shared.current.set(app);
+        self.queue.change();
+        Ok(())
+    }
+
+    /// The application that is served now.
+    pub fn app(&self) -> Arc<App> {
+        self.shared.current.get()
+    }
+
+    /// For a thread that reads it often.
+    pub fn app_reader(&self) -> AppReader {
+        AppReader::new(Arc::clone(&self.shared.current))
     }
 
     /// Hands a request over; `Err` gives it back when the queue is full or the pool has stopped.
@@ -123,11 +145,23 @@ fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(),
     // Nobody listens if another worker has failed already; then the queue is closed, too.
     let _ = started.send(outcome);
     let Some(mut worker) = worker else { return };
-    while let Some(Job { request, respond }) = queue.pop() {
-        let outcome = worker.serve(request);
-        // The face's function is not ours; its panic must not cost the others their worker.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {
-            log::error!("a reply could not be handed over: {}", panic_text(&*panic));
+    let mut generation = 0; // The queue's first.
+    loop {
+        match queue.pop(generation) {
+            Popped::Item(job) => serve(&mut worker, job),
+            Popped::Changed(newest) => {
+                generation = newest;
+                worker.change_over();
+            }
+            Popped::Closed => return,
         }
+    }
+}
+
+fn serve(worker: &mut Worker, Job { request, respond }: Job) {
+    let outcome = worker.serve(request);
+    // The face's function is not ours; its panic must not cost the others their worker.
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {
+        log::error!("a reply could not be handed over: {}", panic_text(&*panic));
     }
 }

@@ -1,12 +1,28 @@
 //! The bounded queue between the faces and the workers. Workers that find it empty sleep at once:
 //! on few cores, a worker that spins first takes its time from whoever would fill the queue.
+//!
+//! It also carries the word that the application has changed, so that a worker which sleeps hears
+//! of it, and one that works does before its next request: under the lock that it takes for that.
 
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 
 struct State<T> {
     items: VecDeque<T>,
+    /// Grows with each change that the workers are to hear of.
+    generation: u64,
     is_closed: bool,
+}
+
+/// What a worker is to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Popped<T> {
+    /// This.
+    Item(T),
+    /// Something has changed since the generation that it has seen; this is the newest one.
+    Changed(u64),
+    /// Nothing more.
+    Closed,
 }
 
 /// First in, first out.
@@ -19,7 +35,7 @@ pub(crate) struct Queue<T> {
 impl<T> Queue<T> {
     /// A queue of at most `length_max` items.
     pub(crate) fn new(length_max: usize) -> Self {
-        let state = State { items: VecDeque::new(), is_closed: false };
+        let state = State { items: VecDeque::new(), generation: 0, is_closed: false };
         Self { state: Mutex::new(state), length_max, filled: Condvar::new() }
     }
 
@@ -35,18 +51,28 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Takes the first item; waits for one. `None` once the queue is closed and empty.
-    pub(crate) fn pop(&self) -> Option<T> {
+    /// Takes the first item for a worker that has seen `generation`; waits for one. A change comes
+    /// before any item, so whatever is pushed after it meets workers that have seen it.
+    pub(crate) fn pop(&self, generation: u64) -> Popped<T> {
         let mut state = self.state.lock();
         loop {
+            if state.generation != generation {
+                return Popped::Changed(state.generation);
+            }
             if let Some(item) = state.items.pop_front() {
-                return Some(item);
+                return Popped::Item(item);
             }
             if state.is_closed {
-                return None;
+                return Popped::Closed;
             }
             self.filled.wait(&mut state);
         }
+    }
+
+    /// Tells every worker that something has changed.
+    pub(crate) fn change(&self) {
+        self.state.lock().generation += 1;
+        self.filled.notify_all();
     }
 
     /// How many items there are, and how many there may be.
@@ -69,20 +95,38 @@ mod tests {
     fn it_is_fair_bounded_and_finishes_what_it_holds() {
         let queue = Queue::new(2);
         assert_eq!((queue.push(1), queue.push(2), queue.push(3)), (Ok(()), Ok(()), Err(3)));
-        assert_eq!(queue.pop(), Some(1));
+        assert_eq!(queue.pop(0), Popped::Item(1));
         assert_eq!(queue.push(4), Ok(()));
         queue.close();
         assert_eq!(queue.push(5), Err(5));
-        assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some(2), Some(4), None));
+        let rest = (queue.pop(0), queue.pop(0), queue.pop(0));
+        assert_eq!(rest, (Popped::Item(2), Popped::Item(4), Popped::Closed));
     }
 
     #[test]
-    fn closing_wakes_whoever_sleeps() {
+    fn a_change_comes_before_what_waits() {
+        let queue = Queue::new(2);
+        assert_eq!(queue.push(1), Ok(()));
+        queue.change();
+        queue.change();
+        assert_eq!(queue.pop(0), Popped::Changed(2));
+        assert_eq!(queue.pop(2), Popped::Item(1));
+    }
+
+    #[test]
+    fn closing_and_changes_wake_whoever_sleeps() {
         let queue = Queue::<u8>::new(1);
         std::thread::scope(|scope| {
-            let sleepers: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.pop())).collect();
+            let sleepers: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.pop(0))).collect();
+            queue.change();
+            for sleeper in sleepers {
+                assert_eq!(sleeper.join().unwrap(), Popped::Changed(1));
+            }
+            let sleepers: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.pop(1))).collect();
             queue.close();
-            assert!(sleepers.into_iter().all(|sleeper| sleeper.join().is_ok_and(|i| i.is_none())));
+            for sleeper in sleepers {
+                assert_eq!(sleeper.join().unwrap(), Popped::Closed);
+            }
         });
     }
 }

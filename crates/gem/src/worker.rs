@@ -1,6 +1,7 @@
 //! One worker: its thread's engine, and a request's way through routes, transaction and handler.
 
 use crate::app::App;
+use crate::current::Current;
 use crate::engine::{Engine, Stop};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
@@ -19,15 +20,29 @@ const NOTHING: CommitNumber = CommitNumber(0);
 
 /// What workers have in common.
 pub(crate) struct Shared {
-    pub(crate) app: App,
+    pub(crate) current: Arc<Current>,
     pub(crate) repository: Arc<Repository>,
+    /// Unless the application has limits of its own.
     pub(crate) cpu_limit: Duration,
     pub(crate) heap_limit: usize,
+}
+
+impl Shared {
+    fn cpu_limit(&self, app: &App) -> Duration {
+        app.settings.cpu_limit.unwrap_or(self.cpu_limit)
+    }
+
+    /// Heap of a worker that has `app` loaded.
+    pub(crate) fn heap_limit(&self, app: &App) -> usize {
+        app.settings.heap_limit.unwrap_or(self.heap_limit)
+    }
 }
 
 /// A worker. It stays on the thread that made it.
 pub(crate) struct Worker {
     shared: Arc<Shared>,
+    /// The one that the engine has loaded.
+    app: Arc<App>,
     /// `None` after a request that may have damaged it; the next request starts another.
     engine: Option<Engine>,
 }
@@ -42,8 +57,23 @@ enum RunStop {
 impl Worker {
     /// A worker with the application loaded.
     pub(crate) fn start(shared: Arc<Shared>) -> Result<Self, LoadError> {
-        let engine = Engine::start(&shared.app.sources, shared.heap_limit)?;
-        Ok(Self { shared, engine: Some(engine) })
+        let app = shared.current.get();
+        let engine = Engine::start(&app.sources, shared.heap_limit(&app))?;
+        Ok(Self { shared, app, engine: Some(engine) })
+    }
+
+    /// Goes over to the application that is served now, if that is another one.
+    pub(crate) fn change_over(&mut self) {
+        let app = self.shared.current.get();
+        if Arc::ptr_eq(&app, &self.app) {
+            return;
+        }
+        self.app = app;
+        // First away with the old one, so that there are never two heaps. If the new one does not
+        // start, which was tried before it was served, the next request says so.
+        self.engine = None;
+        let started = catch_unwind(AssertUnwindSafe(|| self.restart()));
+        self.engine = started.ok().and_then(Result::ok);
     }
 
     /// Serves one request. It does not panic, and it does not wait for the disk.
@@ -81,7 +111,8 @@ impl Worker {
     }
 
     fn restart(&self) -> Result<Engine, Failure> {
-        Engine::start(&self.shared.app.sources, self.shared.heap_limit).map_err(|error| {
+        let heap_limit = self.shared.heap_limit(&self.app);
+        Engine::start(&self.app.sources, heap_limit).map_err(|error| {
             let message = format!("the application could not be loaded again: {error}");
             Failure::Handler(Fault { message, wait_for: NOTHING })
         })
@@ -93,8 +124,8 @@ impl Worker {
         route: usize,
         (request, params): (Request, Params),
     ) -> Result<Reply, Failure> {
-        engine.start_budget(self.shared.cpu_limit);
-        engine.slot.fill(Turn::new(request, params, self.shared.app.settings.session_idle));
+        engine.start_budget(self.shared.cpu_limit(&self.app));
+        engine.slot.fill(Turn::new(request, params, self.app.settings.session_idle));
         let ran =
             self.shared.repository.run_owned(|transaction| Self::lend(engine, route, transaction));
         let turn = engine.slot.clear();
