@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::errors::LoadError;
 use crate::limits::{LOAD_HEAP_BYTES, THREAD_STACK_BYTES};
 use crate::modules::Sources;
+use crate::services::Services;
 use crate::settings::{self, Settings};
 use std::path::Path;
 use std::thread;
@@ -12,6 +13,7 @@ use std::thread;
 pub struct App {
     pub(crate) settings: Settings,
     pub(crate) sources: Sources,
+    services: Services,
 }
 
 impl App {
@@ -20,8 +22,13 @@ impl App {
         let sources = Sources::open(folder)?;
         let settings = settings::read(&folder.join("sarsen.toml"))?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
-        let sources = on_a_workers_stack(|| Engine::read(sources, heap))?;
-        Ok(Self { settings, sources })
+        let (sources, services) = on_a_workers_stack(|| Engine::read(sources, heap))?;
+        Ok(Self { settings, sources, services })
+    }
+
+    /// What it has bound to collections.
+    pub fn services(&self) -> &Services {
+        &self.services
     }
 
     /// Checks that a worker with this heap can load it.

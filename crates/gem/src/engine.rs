@@ -1,6 +1,8 @@
 //! The JavaScript engine with one application loaded: the one door to QuickJS. It runs handlers in
 //! their budget and says how they ended; it opens no transaction and commits nothing.
 
+mod service;
+
 use crate::budget::Budget;
 use crate::errors::LoadError;
 use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
@@ -9,12 +11,16 @@ use crate::natives::{Slot, natives};
 use crate::rejections::Rejections;
 use crate::reply::Answer;
 use crate::route::{Found, Method, Pattern, Route, find};
+use crate::services::Services;
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
 use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
+use service::Calls;
 use std::rc::Rc;
 use std::time::Duration;
+
+pub(crate) use service::{Asked, Called};
 
 /// How a handler ended without an answer that may be committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub(crate) struct Engine {
     rejections: Rejections,
     budget: Rc<Budget>,
     heap_limit: usize,
+    /// What the application has bound to collections.
+    pub(crate) services: Services,
     /// Where the functions that JavaScript calls find the request.
     pub(crate) slot: Slot,
     runtime: Runtime,
@@ -49,14 +57,19 @@ struct Entry {
     run: Persistent<Function<'static>>,
     finish: Persistent<Function<'static>>,
     handlers: Vec<Persistent<Function<'static>>>,
+    calls: Calls,
 }
 
 impl Engine {
-    /// Loads the application in `sources`, reading its modules, and returns what was read.
-    pub(crate) fn read(sources: Sources, heap_limit: usize) -> Result<Sources, LoadError> {
+    /// Loads the application in `sources`, reading its modules, and returns what was read, and what
+    /// it has bound to collections.
+    pub(crate) fn read(
+        sources: Sources,
+        heap_limit: usize,
+    ) -> Result<(Sources, Services), LoadError> {
         let modules = Modules::new(sources);
-        Self::load(&modules, heap_limit)?;
-        Ok(modules.sources().close())
+        let engine = Self::load(&modules, heap_limit)?;
+        Ok((modules.sources().close(), engine.services.clone()))
     }
 
     /// An engine with the application in `sources`, which is complete.
@@ -78,8 +91,18 @@ impl Engine {
         let slot = Slot::default();
         let rejections = Rejections::track(&runtime);
         let loading = Loading { modules, budget: budget.clone() };
-        let (entry, routes) = context.with(|ctx| loading.load(&ctx, &slot))?;
-        let engine = Self { entry, routes, context, rejections, budget, heap_limit, slot, runtime };
+        let (entry, routes, services) = context.with(|ctx| loading.load(&ctx, &slot))?;
+        let engine = Self {
+            entry,
+            routes,
+            context,
+            rejections,
+            budget,
+            heap_limit,
+            services,
+            slot,
+            runtime,
+        };
         engine.settle(&loading)?;
         Ok(engine)
     }
@@ -220,7 +243,7 @@ struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Vec<Route>), LoadError> {
+    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Vec<Route>, Services), LoadError> {
         let broken = |error: rquickjs::Error| {
             LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
         };
@@ -237,8 +260,11 @@ impl Loading<'_> {
             return Err(self.refused(&format!("an application has at most {ROUTES_MAX} routes")));
         }
         let (handlers, routes) = read_routes(ctx, &routes).map_err(broken)?;
+        let lists = own.services(&main).map_err(broken)?;
+        let services = Services::of(&lists).map_err(|why| self.refused(&why))?;
         let (run, finish) = own.entry(ctx).map_err(broken)?;
-        Ok((Entry { run, finish, handlers }, routes))
+        let calls = Calls::of(ctx, &own.0).map_err(broken)?;
+        Ok((Entry { run, finish, handlers, calls }, routes, services))
     }
 
     /// Loads the application's modules.
@@ -306,6 +332,12 @@ impl<'js> OwnModules<'js> {
         }
         let take: Function = self.0.get("take")?;
         take.call((namespace.get::<_, Value>("default")?,))
+    }
+
+    /// The services of the default export of `main`, an App, which from now on are asked.
+    fn services(&self, main: &Module<'js, Evaluated>) -> rquickjs::Result<Vec<Vec<String>>> {
+        let take: Function = self.0.get("takeServices")?;
+        take.call((main.namespace()?.get::<_, Value>("default")?,))
     }
 }
 

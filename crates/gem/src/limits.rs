@@ -18,6 +18,9 @@ pub const MODULES_MAX: usize = 500;
 /// Most routes of one application. More: `LoadError::Module`.
 pub const ROUTES_MAX: usize = 1_000;
 
+/// Most collections of one application that have a service. More: `LoadError::Module`.
+pub const SERVICES_MAX: usize = 1_000;
+
 /// CPU time in which an application must load, with all that its promises queue. More:
 /// `LoadError::Module`.
 pub const LOAD_CPU: Duration = Duration::from_secs(5);

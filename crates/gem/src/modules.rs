@@ -23,7 +23,7 @@ pub(crate) const MAIN: &str = "app.js";
 pub(crate) const OWN: (&str, &str) = ("sarsen:engine", include_str!("js/engine.js"));
 
 /// Sarsen's own modules. Applications import the first; the others only import each other.
-const BUILT_IN: [(&str, &str); 11] = [
+const BUILT_IN: &[(&str, &str)] = &[
     OWN,
     ("sarsen", include_str!("js/sarsen.js")),
     ("sarsen:app", include_str!("js/app.js")),
@@ -33,7 +33,9 @@ const BUILT_IN: [(&str, &str); 11] = [
     ("sarsen:html", include_str!("js/html.js")),
     ("sarsen:native", include_str!("js/native.js")),
     ("sarsen:persist", include_str!("js/persist.js")),
+    ("sarsen:refuse", include_str!("js/refuse.js")),
     ("sarsen:reply", include_str!("js/reply.js")),
+    ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:turn", include_str!("js/turn.js")),
 ];
 

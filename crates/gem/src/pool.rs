@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::current::{AppReader, Current};
+use crate::errand::Errand;
 use crate::errors::LoadError;
 use crate::exchange::{Request, Respond};
 use crate::limits::THREAD_STACK_BYTES;
@@ -41,9 +42,9 @@ pub struct PoolLoad {
     pub alive: usize,
 }
 
-struct Job {
-    request: Request,
-    respond: Respond,
+enum Job {
+    Request(Request, Respond),
+    Errand(Errand),
 }
 
 /// The workers. They take requests in the order in which these came.
@@ -109,7 +110,20 @@ impl Pool {
     // A request that is refused goes back as it came; boxing it would cost those that are not.
     #[expect(clippy::result_large_err)]
     pub fn submit(&self, request: Request, respond: Respond) -> Result<(), (Request, Respond)> {
-        self.queue.push(Job { request, respond }).map_err(|job| (job.request, job.respond))
+        match self.queue.push(Job::Request(request, respond)) {
+            Err(Job::Request(request, respond)) => Err((request, respond)),
+            // The queue gives back what it was given.
+            Ok(()) | Err(Job::Errand(_)) => Ok(()),
+        }
+    }
+
+    /// Hands over work of a face; `Err` gives it back when the queue is full or the pool has
+    /// stopped. One that is dropped instead of being called was not begun.
+    pub fn submit_errand(&self, errand: Errand) -> Result<(), Errand> {
+        match self.queue.push(Job::Errand(errand)) {
+            Err(Job::Errand(errand)) => Err(errand),
+            Ok(()) | Err(Job::Request(..)) => Ok(()),
+        }
     }
 
     /// How busy it is.
@@ -158,7 +172,11 @@ fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(),
     }
 }
 
-fn serve(worker: &mut Worker, Job { request, respond }: Job) {
+fn serve(worker: &mut Worker, job: Job) {
+    let (request, respond) = match job {
+        Job::Request(request, respond) => (request, respond),
+        Job::Errand(errand) => return worker.run_errand(errand),
+    };
     let outcome = worker.serve(request);
     // The face's function is not ours; its panic must not cost the others their worker.
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {

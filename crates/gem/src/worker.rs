@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::current::Current;
 use crate::engine::{Engine, Stop};
+use crate::errand::{Errand, Host};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
 use crate::reply::Answer;
@@ -11,6 +12,7 @@ use crate::thrown::one_line;
 use crate::turn::Turn;
 use repository::{CommitError, CommitNumber, Repository, RunError, Transaction};
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +110,37 @@ impl Worker {
         // Jobs that a failed run left behind must not run for another request.
         self.engine = engine.is_idle().then_some(engine);
         result
+    }
+
+    /// Runs an errand. It does not panic; an errand that does is dropped.
+    pub(crate) fn run_errand(&mut self, errand: Errand) {
+        let ran = catch_unwind(AssertUnwindSafe(|| self.try_errand(errand)));
+        if let Err(panic) = ran {
+            log::error!("an errand panicked: {}", panic_text(&*panic));
+        }
+    }
+
+    fn try_errand(&mut self, errand: Errand) {
+        let engine = match self.engine.take().map_or_else(|| self.restart(), Ok) {
+            Ok(engine) => engine,
+            Err(failure) => {
+                log::error!("{failure}");
+                return;
+            }
+        };
+        let is_broken = {
+            let host = Host {
+                engine: &engine,
+                repository: &self.shared.repository,
+                cpu_limit: self.shared.cpu_limit(&self.app),
+                session_idle: self.app.settings.session_idle,
+                is_broken: Cell::new(false),
+            };
+            errand(&host);
+            host.is_broken.get()
+        };
+        engine.slot.clear();
+        self.engine = (engine.is_idle() && !is_broken).then_some(engine);
     }
 
     fn restart(&self) -> Result<Engine, Failure> {

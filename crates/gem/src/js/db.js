@@ -7,6 +7,7 @@
 import { check } from "sarsen:life";
 import { native } from "sarsen:native";
 import { encode, freeze, isObject, parse, tokensOf } from "sarsen:persist";
+import { adopt, guard, perform, serviceOf } from "sarsen:services";
 
 // What is known of one document: the value handed out (undefined if there is none) and the text
 // that the transaction holds for it.
@@ -23,13 +24,17 @@ class Entry {
   }
 }
 
+// Services that are asked about changes may change other documents, about which others are asked;
+// so many times at most.
+const FLUSHES_MAX = 8;
+
 class Collection {
-  // The collection's name, the request's number, and entries by key; one field, because each
-  // costs every request.
+  // The collection's name, the request's number, entries by key, and the collection's service if it
+  // has one; one field, because each costs every request.
   #own;
 
   constructor(name, life) {
-    this.#own = { name, life, entries: undefined };
+    this.#own = { name, life, entries: undefined, service: serviceOf(name) };
   }
 
   // The document, or undefined. A JSON document only; another media type is an error.
@@ -60,14 +65,14 @@ class Collection {
     check(own.life);
     if (given.length === 1) {
       const key = native.newKey();
-      this.put(key, given[0]);
+      store(own, "POST", key, given[0]);
       return key;
     }
     const [key, value] = given;
     if (this.get(key) !== undefined) {
       throw new Error(`${where(own, key)} exists; expected a new key (use put to replace it)`);
     }
-    this.put(key, value);
+    store(own, "POST", key, value);
     return key;
   }
 
@@ -76,15 +81,14 @@ class Collection {
   put(key, value) {
     const own = this.#own;
     checkUse(own, key);
-    const text = encode(value, where, own, key);
-    native.put(own.name, key, text);
-    follow(own, key, new Entry(text, value));
+    store(own, "PUT", key, value);
   }
 
   // Deletes the document; an object that was handed out for it is no longer followed.
   delete(key) {
     const own = this.#own;
     checkUse(own, key);
+    if (own.service !== undefined) serveRemoval(own, key);
     native.remove(own.name, key);
     follow(own, key, new Entry(undefined, undefined));
   }
@@ -106,19 +110,21 @@ class Collection {
     }
     const entry = own.entries?.get(key);
     stage(own, key, entry);
-    native.add(own.name, key, path, delta);
+    merge(own, key, () => native.add(own.name, key, path, delta));
     if (entry !== undefined) refresh(own, key, entry, path);
   }
 
   // Stages what the handler changed in the documents handed out.
   static flush(collection) {
     const own = collection.#own;
-    if (own.entries === undefined) return;
-    for (const [key, entry] of own.entries) stage(own, key, entry);
+    let served = false;
+    if (own.entries === undefined) return served;
+    for (const [key, entry] of own.entries) served = stage(own, key, entry) || served;
+    return served;
   }
 }
 
-function checkUse({ name, life }, key) {
+function checkUse({ name, life, service }, key) {
   check(life);
   if (typeof key !== "string") {
     throw new TypeError(`db.${name}: expected a string as the key, got ${typeof key}`);
@@ -126,6 +132,7 @@ function checkUse({ name, life }, key) {
   if (!key.isWellFormed()) {
     throw new TypeError(`db.${name}: expected a key of whole characters, got half a pair`);
   }
+  if (service !== undefined) guard(name, key);
 }
 
 function where(own, key) {
@@ -137,13 +144,72 @@ function follow(own, key, entry) {
   own.entries.set(key, entry);
 }
 
+// Stages what was changed in the object that was handed out. Whether a service was asked, which may
+// have changed others.
 function stage(own, key, entry) {
   // Only objects can have changed without a call.
-  if (entry === undefined || !isObject(entry.value)) return;
+  if (entry === undefined || !isObject(entry.value)) return false;
   const text = encode(entry.value, where, own, key);
-  if (text === entry.text) return;
-  native.change(own.name, key, text);
-  entry.text = text;
+  if (text === entry.text) return false;
+  const stored =
+    own.service?.PATCH === undefined ? text : perform(own.name, "PATCH", key, entry.text, text);
+  native.change(own.name, key, stored);
+  entry.text = stored;
+  if (stored === text) return own.service !== undefined;
+  entry.value = adopt(entry.value, parse(stored));
+  return true;
+}
+
+// Stages `value`, and follows it from now on.
+function store(own, method, key, value) {
+  const text = encode(value, where, own, key);
+  if (own.service === undefined) {
+    native.put(own.name, key, text);
+    follow(own, key, new Entry(text, value));
+    return;
+  }
+  const before = present(own, key);
+  const stored =
+    own.service[method] === undefined ? text : perform(own.name, method, key, before, text);
+  native.put(own.name, key, stored);
+  follow(own, key, new Entry(stored, stored === text ? value : adopt(value, parse(stored))));
+}
+
+// The text of the document of a collection with a service, before it is written. One that has
+// expired and still waits for `onExpire` gets that first.
+function present(own, key) {
+  const text = native.get(own.name, key);
+  if (text !== undefined || own.service.EXPIRE === undefined) return text;
+  const expired = native.expired(own.name, key);
+  if (expired === undefined) return undefined;
+  perform(own.name, "EXPIRE", key, expired, undefined);
+  native.remove(own.name, key);
+  return undefined;
+}
+
+function serveRemoval(own, key) {
+  const before = present(own, key);
+  if (before === undefined || own.service.DELETE === undefined) return;
+  perform(own.name, "DELETE", key, before, undefined);
+}
+
+// Stages a merge operation. Where a service has to see what comes of it, it is a read, too.
+function merge(own, key, operation) {
+  if (own.service === undefined) return operation();
+  const before = present(own, key);
+  const staged = operation();
+  const text = native.get(own.name, key);
+  if (own.service.PATCH === undefined || text === undefined || text === before) return staged;
+  try {
+    const stored = perform(own.name, "PATCH", key, before, text);
+    if (stored !== text) native.change(own.name, key, stored);
+  } catch (error) {
+    // Whoever catches it must not find the change there.
+    if (before === undefined) native.remove(own.name, key);
+    else native.change(own.name, key, before);
+    throw error;
+  }
+  return staged;
 }
 
 // Brings an addition into the object handed out, which otherwise holds what the transaction
@@ -190,6 +256,13 @@ export class Database {
 
   static flush(database) {
     const collections = database.#collections;
-    for (const name in collections) Collection.flush(collections[name]);
+    let passes = 0;
+    for (let served = true; served; passes += 1) {
+      served = false;
+      if (passes > FLUSHES_MAX) {
+        throw new Error(`services change each other's documents again and again, without an end`);
+      }
+      for (const name in collections) served = Collection.flush(collections[name]) || served;
+    }
   }
 }

@@ -2,5 +2,5 @@
 // the application.
 import "sarsen:globals";
 export { bind } from "sarsen:native";
-export { take } from "sarsen:app";
-export { finish, run } from "sarsen:turn";
+export { take, takeServices } from "sarsen:app";
+export { finish, finishCall, run, runCall } from "sarsen:turn";

@@ -16,6 +16,11 @@ export function end() {
   current = 0;
 }
 
+// The number of the request that is being served.
+export function now() {
+  return current;
+}
+
 export function check(life) {
   if (life !== current) throw new Error("the request is over");
 }

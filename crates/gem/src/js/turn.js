@@ -1,10 +1,12 @@
 // One request's turn at the application: what its handler receives, and how it ends. The engine
 // calls `run`, then runs pending jobs until none is left, then calls `finish`.
 import { Database } from "sarsen:db";
-import { begin, check, end } from "sarsen:life";
+import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
 import { encode, parse } from "sarsen:persist";
+import { Refusal } from "sarsen:refuse";
 import { BadRequest, answer } from "sarsen:reply";
+import { begin as beginCall, bindTurns } from "sarsen:services";
 
 const { getPrototypeOf } = Object;
 
@@ -136,6 +138,8 @@ class Turn {
   }
 }
 
+bindTurns(() => new Turn(now()));
+
 // A proxy asks what it stands for; `db` stands for nothing, it only has traps.
 const NOTHING = Object.freeze({ __proto__: null });
 
@@ -199,7 +203,45 @@ function flush({ database, session, sessionText }) {
   if (text !== sessionText) native.saveSession(text);
 }
 
+// Starts the call of a service that a face asks for, as `run` starts a handler.
+export function runCall(collection, method, key, doc, body) {
+  begin();
+  const turn = { settled: false, failed: false };
+  current = turn;
+  try {
+    turn.call = beginCall(collection, method, key, doc, body);
+    const result = turn.call.start();
+    if (typeof result?.then === "function") wait(turn, result);
+    else settle(turn, result);
+  } catch (error) {
+    fail(turn, error);
+  }
+}
+
+// Ends it: [the text that is shown or stored, and of a refusal its status and message].
+export function finishCall() {
+  const turn = current;
+  try {
+    if (!turn.settled) {
+      throw new Error(`${turn.call.title} never settles: nothing is left that could settle it`);
+    }
+    if (turn.failed) throw turn.error;
+    const text = turn.call.text(turn.result);
+    flush(turn);
+    return [text, undefined, undefined];
+  } catch (error) {
+    if (error instanceof Refusal) return [undefined, error.status, error.message];
+    throw error;
+  } finally {
+    end();
+    current = undefined;
+  }
+}
+
 function refuse(error) {
+  if (error instanceof Refusal) {
+    return [error.status, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
+  }
   if (!(error instanceof BadRequest)) throw error;
   return [400, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
 }

@@ -3,6 +3,7 @@
 
 mod documents;
 mod request;
+mod services;
 mod session;
 mod surroundings;
 
@@ -37,6 +38,16 @@ impl Slot {
         self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin(transaction);
     }
 
+    /// Starts a run whose transaction a face has.
+    pub(crate) fn begin_run(&self) {
+        self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin_run();
+    }
+
+    /// Gives the turn the transaction for one call; `end` takes it back.
+    pub(crate) fn lend(&self, transaction: Transaction) {
+        self.0.borrow_mut().as_mut().expect(IN_A_TURN).lend(transaction);
+    }
+
     /// Ends the run: the transaction, and why the repository could not be read, if so.
     pub(crate) fn end(&self) -> (Transaction, Option<ReadError>) {
         self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
@@ -68,6 +79,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     let natives = Natives { object: Object::new(ctx.clone())?, slot };
     natives.documents()?;
     natives.session()?;
+    natives.services()?;
     natives.request()?;
     natives.checks()?;
     natives.surroundings()?;

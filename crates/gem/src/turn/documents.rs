@@ -115,7 +115,7 @@ pub(crate) fn collection(name: &str) -> Result<CollectionName, TurnError> {
     Ok(collection)
 }
 
-fn names(name: &str, key: &str) -> Result<(CollectionName, Key), TurnError> {
+pub(super) fn names(name: &str, key: &str) -> Result<(CollectionName, Key), TurnError> {
     Ok((collection(name)?, Key::new(key)?))
 }
 

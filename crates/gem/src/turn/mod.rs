@@ -3,6 +3,7 @@
 
 mod documents;
 mod request;
+mod services;
 mod session;
 
 use crate::exchange::Request;
@@ -65,6 +66,8 @@ impl TurnError {
 pub(crate) struct Turn {
     request: Request,
     params: Params,
+    /// The id of the token that the request came with, if a face has asked for one.
+    principal: Option<String>,
     session_idle: Duration,
     /// Drawn when first needed, and kept: every run sees the same randomness.
     seed: Option<Seed>,
@@ -83,6 +86,7 @@ impl Turn {
         Self {
             request,
             params,
+            principal: None,
             session_idle,
             seed: None,
             new_session_id: None,
@@ -96,7 +100,12 @@ impl Turn {
 
     /// Starts a run on a transaction.
     pub(crate) fn begin(&mut self, transaction: Transaction) {
+        self.begin_run();
         self.transaction = Some(transaction);
+    }
+
+    /// Starts a run whose transaction comes later.
+    pub(crate) fn begin_run(&mut self) {
         self.random = None;
         self.session = Session::Untouched;
         self.log_records = 0;

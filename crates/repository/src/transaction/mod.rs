@@ -132,6 +132,23 @@ impl Transaction {
         Ok(alive(document, self.view.time))
     }
 
+    /// The document at `key` if it has expired and is still there, so that nobody else sees it. As
+    /// `get` it notes the read. None where something is staged.
+    pub fn expired(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+    ) -> Result<Option<Arc<Document>>, ReadError> {
+        if self.find_staged(collection, key).is_some() {
+            return Ok(None);
+        }
+        let found = self.read(collection, key)?;
+        let document = found.1.clone();
+        self.last_read = Some((collection.clone(), key.clone(), found));
+        let time = self.view.time;
+        Ok(document.filter(|document| document.expires.is_some_and(|at| at <= time)))
+    }
+
     /// Reads a document, own staged writes included, without noting the read: it may be older
     /// than the commit. For showing what everybody changes all the time, such as a tally.
     pub fn peek(

@@ -1,0 +1,182 @@
+//! Errands: what a face does on a worker's thread because services are asked about it. The face
+//! reads and stages on a transaction of its own; in between it has functions called, which work in
+//! the same transaction. What an operation is, only the face knows.
+
+use crate::engine::{Asked, Called, Engine, Stop};
+use crate::errors::{Failure, Fault};
+use crate::exchange::Request;
+use crate::route::Params;
+use crate::services::{Method, Service, Services};
+use crate::turn::Turn;
+use bytes::Bytes;
+use repository::{CollectionName, CommitNumber, Key, Repository, Transaction};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Work of a face. It is called once, on a worker's thread, and must not block for long.
+pub type Errand = Box<dyn FnOnce(&Host<'_>) + Send>;
+
+/// Who asks, as functions see it.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The request. Of one for documents, the body is left out: functions have it as a value.
+    pub request: Request,
+    /// The id of its token.
+    pub principal: Option<String>,
+}
+
+/// What a worker lends to an errand.
+pub struct Host<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) repository: &'a Arc<Repository>,
+    pub(crate) cpu_limit: Duration,
+    pub(crate) session_idle: Duration,
+    /// The engine may be damaged and is to be thrown away.
+    pub(crate) is_broken: Cell<bool>,
+}
+
+/// Why a function gave nothing.
+#[derive(Clone, Debug)]
+pub enum CallError {
+    /// It refuses: a status from 400 to 499, and what the client is told.
+    Refused {
+        /// The status.
+        status: u16,
+        /// What the client is told.
+        message: String,
+    },
+    /// It failed.
+    Failed(CallFailure),
+}
+
+/// How a function failed. What it says is for the log and for developers.
+#[derive(Clone, Debug)]
+pub enum CallFailure {
+    /// It threw, or its result cannot be stored.
+    Threw(String),
+    /// The CPU time of the errand is used up.
+    CpuLimit(String),
+    /// The heap is full.
+    HeapLimit(String),
+    /// The repository could not be read.
+    Unavailable(String),
+}
+
+impl CallFailure {
+    /// The same as the failure of a request whose reply waits for `wait_for`.
+    pub fn at(self, wait_for: CommitNumber) -> Failure {
+        let fault = |message| Fault { message, wait_for };
+        match self {
+            Self::Threw(message) => Failure::Handler(fault(message)),
+            Self::CpuLimit(message) => Failure::CpuLimit(fault(message)),
+            Self::HeapLimit(message) => Failure::HeapLimit(fault(message)),
+            Self::Unavailable(message) => Failure::Unavailable(fault(message)),
+        }
+    }
+}
+
+impl Host<'_> {
+    /// The repository.
+    pub fn repository(&self) -> &Arc<Repository> {
+        self.repository
+    }
+
+    /// Starts the CPU time of an errand, with all its runs, for a caller.
+    pub fn start(&self, caller: Caller) {
+        self.engine.start_budget(self.cpu_limit);
+        let turn = Turn::new(caller.request, Params::default(), self.session_idle);
+        self.engine.slot.fill(turn.asked_by(caller.principal));
+    }
+
+    /// One run on `transaction`, which is given back with what `body` made of it.
+    pub fn run<T, E>(
+        &self,
+        transaction: Transaction,
+        body: impl FnOnce(&mut Served<'_>) -> Result<T, E>,
+    ) -> (Transaction, Result<T, E>) {
+        self.engine.slot.begin_run();
+        let mut served = Served { host: self, transaction: Some(transaction) };
+        let result = body(&mut served);
+        (served.transaction.take().expect(HELD), result)
+    }
+}
+
+const HELD: &str = "a call gives the transaction back";
+
+/// A transaction in which services are asked.
+pub struct Served<'a> {
+    host: &'a Host<'a>,
+    /// The turn has it while JavaScript runs, since what that calls outlives any borrow.
+    transaction: Option<Transaction>,
+}
+
+impl Served<'_> {
+    /// The transaction.
+    pub fn transaction(&mut self) -> &mut Transaction {
+        self.transaction.as_mut().expect(HELD)
+    }
+
+    /// The services of the application that is loaded here.
+    pub fn services(&self) -> &Services {
+        &self.host.engine.services
+    }
+
+    /// The service of a collection.
+    pub fn service(&self, collection: &CollectionName) -> Service {
+        self.services().get(collection).unwrap_or_default()
+    }
+
+    /// Asks the function for `method` about the document at `key`: with the JSON text of what is
+    /// there, and of what is to be there. Gives the text to be shown or stored; none for what
+    /// removes. What the function does to other documents is staged.
+    pub fn call(
+        &mut self,
+        (collection, key): (&CollectionName, &Key),
+        method: Method,
+        (doc, body): (Option<&Bytes>, Option<&Bytes>),
+    ) -> Result<Option<Bytes>, CallError> {
+        let asked = Asked {
+            collection: collection.as_str(),
+            method: method.as_str(),
+            key: key.as_str(),
+            doc: doc.map(|bytes| text(bytes)).transpose()?,
+            body: body.map(|bytes| text(bytes)).transpose()?,
+        };
+        let slot = &self.host.engine.slot;
+        slot.lend(self.transaction.take().expect(HELD));
+        let called = self.host.engine.call(asked);
+        let (transaction, unreadable) = slot.end();
+        self.transaction = Some(transaction);
+        if let Some(error) = unreadable {
+            return Err(CallError::Failed(CallFailure::Unavailable(error.to_string())));
+        }
+        match called {
+            Ok(Called::Text(text)) => Ok(text.map(Bytes::from)),
+            Ok(Called::Refused { status, message }) => Err(CallError::Refused { status, message }),
+            Err(stop) => Err(CallError::Failed(self.stopped(stop))),
+        }
+    }
+
+    fn stopped(&self, stop: Stop) -> CallFailure {
+        match stop {
+            Stop::Threw(message) => CallFailure::Threw(message),
+            Stop::CpuLimit(message) => {
+                self.host.is_broken.set(true);
+                CallFailure::CpuLimit(message)
+            }
+            Stop::HeapLimit(message) => {
+                self.host.is_broken.set(true);
+                CallFailure::HeapLimit(message)
+            }
+            Stop::Refused(_) => CallFailure::Threw("a call gave a page".to_owned()),
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<&str, CallError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let message = format!("a JSON document is not UTF-8: {error}");
+        CallError::Failed(CallFailure::Threw(message))
+    })
+}
