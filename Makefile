@@ -6,6 +6,7 @@
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
+#   make bench-pages   measure pages of an application beside Express and PostgreSQL, in half an hour
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
@@ -54,7 +55,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace
 
-.PHONY: setup build demo test conformance soak bench bench-documents bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance soak bench bench-documents bench-pages bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -104,6 +105,10 @@ bench-documents: build
 	@peers/setup.sh
 	cargo xtask bench-documents $(if $(SMOKE),1 1,$(ROUNDS) $(SECONDS)) $(SMOKE) \
 	    $(if $(ONLY),--only '$(ONLY)') $(if $(SIDES),--sides $(SIDES))
+
+bench-pages: build
+	@peers/setup.sh pages
+	cargo xtask bench-pages $(ROUNDS) $(SECONDS) $(if $(ONLY),--only '$(ONLY)')
 
 bench-repository: setup
 	$(MEASURE) --bench commits -- $(MEASURE_OPTIONS)

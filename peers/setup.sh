@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds the servers that `make bench-documents` measures beside Sarsen, below the build folder. What
-# is built already stays. Programs that Debian has are installed if they are missing.
+# Builds the servers that are measured beside Sarsen, below the build folder: those of `make
+# bench-documents`, or with the argument `pages` those of `make bench-pages`. What is built already
+# stays. Programs that Debian has are installed if they are missing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,19 @@ fail() {
     exit 1
 }
 
+build=${CARGO_TARGET_DIR:-target}/peers
+
+if [ "${1:-}" = pages ]; then
+    scripts/setup.sh node npm postgres setpriv
+    echo "peers: installing peers/express" >&2
+    mkdir -p "$build/express"
+    cp peers/express/*.js peers/express/*.json "$build/express"
+    # The versions and their sums are those of package-lock.json.
+    (cd "$build/express" && npm ci --omit=dev --no-audit --no-fund --silent >&2) ||
+        fail "peers/express could not be installed; see above"
+    exit
+fi
+
 scripts/setup.sh nginx h2load openssl java javac mvn
 
 # Where the archive from go.dev puts it; a shell that is no login shell may not look there.
@@ -16,9 +30,8 @@ PATH=$PATH:/usr/local/go/bin
 command -v go >/dev/null ||
     fail "go is missing, and Debian 12's is too old: install 1.25 or later (https://go.dev/dl)"
 
-target=${CARGO_TARGET_DIR:-target}/peers
-mkdir -p "$target/xenon" "$target/pocketbase"
-target=$(cd "$target" && pwd)
+mkdir -p "$build/xenon" "$build/pocketbase"
+target=$(cd "$build" && pwd)
 
 echo "peers: building peers/pocketbase" >&2
 # The versions and their sums are those of go.mod and go.sum.

@@ -30,15 +30,19 @@ package() {
     java) echo openjdk-17-jre-headless ;;
     javac) echo openjdk-17-jdk-headless ;;
     mvn) echo maven ;;
+    node) echo nodejs ;;
+    postgres) echo postgresql ;;
+    setpriv) echo util-linux ;;
     *) echo "$1" ;;
     esac
 }
 
 # Whether a program is there. Debian has the part of Python that makes virtual environments in a
-# package of its own.
+# package of its own, and PostgreSQL's server in a folder that is in nobody's PATH.
 is_there() {
     case $1 in
     python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
+    postgres) ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null ;;
     esac
 }

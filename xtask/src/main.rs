@@ -8,7 +8,9 @@ mod limits;
 mod tidy;
 
 use bench::Bench;
+use bench::BenchError;
 use bench::documents::{self, Documents, Side};
+use bench::pages::{self, Pages};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +19,9 @@ const USAGE: &str = "\
 usage: cargo xtask tidy                     check the house rules; findings go to stdout
        cargo xtask bench ROUNDS SECONDS     measure the release binary; the table goes to stdout
        cargo xtask bench-documents ROUNDS SECONDS [--smoke] [--only TEXT] [--sides NAME,NAME]
-                                            measure it beside nginx and the servers of peers/";
+                                            measure it beside nginx and the servers of peers/
+       cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
+                                            measure the pages of apps/pages beside peers/express";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,6 +34,17 @@ fn main() -> ExitCode {
         ["bench-documents", rounds, seconds, options @ ..] => {
             match (rounds.parse(), seconds.parse(), Options::parse(options)) {
                 (Ok(rounds), Ok(seconds), Some(options)) => compare(rounds, seconds, options),
+                _ => usage(),
+            }
+        }
+        ["bench-pages", rounds, seconds, options @ ..] => {
+            let only = match options {
+                [] => Some(""),
+                ["--only", only] => Some(*only),
+                _ => None,
+            };
+            match (rounds.parse(), seconds.parse(), only) {
+                (Ok(rounds), Ok(seconds), Some(only)) => measure_pages(rounds, seconds, only),
                 _ => usage(),
             }
         }
@@ -111,6 +126,24 @@ fn compare(rounds: usize, seconds: u64, options: Options) -> ExitCode {
         folder: target.join("bench-documents"),
         samples: root().join("docs/plots/documents.csv"),
     });
+    report(outcome)
+}
+
+fn measure_pages(rounds: usize, seconds: u64, only: &str) -> ExitCode {
+    let target = target();
+    report(pages::run(&Pages {
+        rounds,
+        seconds,
+        only: only.to_owned(),
+        sarsen: target.join("release/sarsen"),
+        application: root().join("apps/pages"),
+        express: target.join("peers/express"),
+        folder: target.join("bench-pages"),
+    }))
+}
+
+/// Whether there were failed runs is the outcome of what compares.
+fn report(outcome: Result<bool, BenchError>) -> ExitCode {
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {

@@ -1,9 +1,13 @@
 //! `cargo xtask bench`: the measurements of `docs/performance.md`. It starts servers, has the lab
 //! of the release binary load them, round after round, and prints a table. It asserts nothing.
 
+mod client;
+mod cpu;
 pub mod documents;
 mod fill;
 mod load;
+mod measured;
+pub mod pages;
 mod server;
 mod table;
 

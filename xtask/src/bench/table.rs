@@ -1,6 +1,7 @@
 //! The table of `docs/performance.md`: medians with their spread, and on what they were measured.
 
 use super::load::{Load, Sample};
+use std::process::Command;
 
 /// One load with what its runs gave.
 pub struct Row {
@@ -27,7 +28,7 @@ impl Row {
 }
 
 /// The middle of sorted `values`, or the mean of the two in the middle.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
+fn median(values: &[f64]) -> Option<f64> {
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;
     Some(if values.len().is_multiple_of(2) { (values[middle - 1] + upper) / 2.0 } else { upper })
@@ -75,6 +76,23 @@ pub(super) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = read("/proc/sys/kernel/osrelease");
     format!("Server and generator share {cores} cores ({model}), Linux {}.", kernel.trim())
+}
+
+/// Median, lowest and highest.
+pub(super) fn spread(mut values: Vec<f64>) -> Option<[f64; 3]> {
+    values.sort_by(f64::total_cmp);
+    Some([median(&values)?, *values.first()?, *values.last()?])
+}
+
+/// The first line that a program says, or nothing.
+pub(super) fn said(program: &str, arguments: &[&str]) -> String {
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
+    let output = Command::new(program).env("PATH", path).args(arguments).output();
+    let Ok(output) = output else { return "unknown".into() };
+    // nginx tells its version on stderr.
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 #[cfg(test)]

@@ -39,8 +39,9 @@ pub struct Plan {
 }
 
 /// The request of every hit. In the target's path, in values of headers and in the body, `{key}`
-/// becomes a number drawn for the hit, in decimal, and `{nonce}` 16 hexadecimal digits that
-/// differ in every hit: a server may see that a document put again unchanged needs no write.
+/// becomes a number drawn for the hit, in decimal, `{other}` another one (the same if there is no
+/// other), and `{nonce}` 16 hexadecimal digits that differ in every hit: a server may see that a
+/// document put again unchanged needs no write.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// "GET", "PUT", ... Case matters.

@@ -45,7 +45,7 @@ impl User {
         if shared.plan.new_session {
             client.jar.forget();
         }
-        let draw = Draw { key: random.below(shared.plan.keys), nonce: random.number() };
+        let draw = draw(random, shared.plan.keys);
         shared.template.render(request, draw, client.jar.line());
         let deadline = shared.timetable.deadline(now, shared.plan.request_timeout);
         let stream = match client.connect(deadline).await {
@@ -65,5 +65,33 @@ impl User {
         let received = client.received;
         let result = client.exchange(stream, request, shared.template.is_head).await;
         shared.record(sent, &result, client.received - received);
+    }
+}
+
+/// `key` and `other` are two numbers below `keys`, every pair as likely as any; if there is one
+/// number only, they are the same.
+fn draw(random: &mut Random, keys: u64) -> Draw {
+    let (key, nonce) = (random.below(keys), random.number());
+    // From the nonce, so that a seed draws what it drew before there were others.
+    let distance = if keys > 1 { 1 + nonce % (keys - 1) } else { 0 };
+    Draw { key, other: (key + distance) % keys, nonce }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_key_is_never_the_same_one() {
+        let mut random = Random::of_user(1, 2);
+        let draws: Vec<Draw> = (0..10_000).map(|_| draw(&mut random, 3)).collect();
+        for key in 0..3 {
+            for other in (0..3).filter(|other| *other != key) {
+                let found = draws.iter().filter(|d| d.key == key && d.other == other).count();
+                assert!((1_400..1_950).contains(&found), "{key} and {other}: {found}");
+            }
+        }
+        assert!(draws.iter().all(|d| d.key != d.other && d.other < 3));
+        assert_eq!(draw(&mut random, 1).other, 0);
     }
 }

@@ -1,16 +1,18 @@
-//! Bytes with places left open: `{key}` and `{nonce}`, filled in anew for every hit. It draws
-//! no numbers itself.
+//! Bytes with places left open: `{key}`, `{other}` and `{nonce}`, filled in anew for every hit. It
+//! draws no numbers itself.
 
 /// What one hit fills in.
 #[derive(Clone, Copy)]
 pub(crate) struct Draw {
     /// For `{key}`, in decimal.
     pub(crate) key: u64,
+    /// For `{other}`, in decimal.
+    pub(crate) other: u64,
     /// For `{nonce}`, as 16 hexadecimal digits.
     pub(crate) nonce: u64,
 }
 
-/// Bytes in which every `{key}` and `{nonce}` stands for a number.
+/// Bytes in which every `{key}`, `{other}` and `{nonce}` stands for a number.
 pub(crate) struct Pattern {
     pieces: Vec<Piece>,
 }
@@ -18,6 +20,7 @@ pub(crate) struct Pattern {
 enum Piece {
     Text(Vec<u8>),
     Key,
+    Other,
     Nonce,
 }
 
@@ -47,7 +50,8 @@ impl Pattern {
     pub(crate) fn rendered_bytes(&self, draw: Draw) -> usize {
         let bytes = |piece: &Piece| match piece {
             Piece::Text(text) => text.len(),
-            Piece::Key => draw.key.checked_ilog10().unwrap_or(0) as usize + 1,
+            Piece::Key => decimal_digits(draw.key),
+            Piece::Other => decimal_digits(draw.other),
             Piece::Nonce => NONCE_DIGITS,
         };
         self.pieces.iter().map(bytes).sum()
@@ -59,6 +63,7 @@ impl Pattern {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text),
                 Piece::Key => push_decimal(out, draw.key),
+                Piece::Other => push_decimal(out, draw.other),
                 Piece::Nonce => push_nonce(out, draw.nonce),
             }
         }
@@ -67,9 +72,13 @@ impl Pattern {
 
 /// The open place that `source` begins with, and its length in bytes.
 fn place(source: &[u8]) -> Option<(Piece, usize)> {
-    let places = [(Piece::Key, "{key}"), (Piece::Nonce, "{nonce}")];
+    let places = [(Piece::Key, "{key}"), (Piece::Other, "{other}"), (Piece::Nonce, "{nonce}")];
     let mut found = places.into_iter().filter(|(_, name)| source.starts_with(name.as_bytes()));
     found.next().map(|(place, name)| (place, name.len()))
+}
+
+fn decimal_digits(number: u64) -> usize {
+    number.checked_ilog10().unwrap_or(0) as usize + 1
 }
 
 /// Appends a number in decimal. The formatting machinery would cost more than the request.
@@ -96,7 +105,7 @@ mod tests {
 
     fn rendered(source: &str, key: u64, nonce: u64) -> String {
         let pattern = Pattern::parse(source.as_bytes());
-        let draw = Draw { key, nonce };
+        let draw = Draw { key, other: key / 2, nonce };
         let mut out = b">".to_vec();
         pattern.render(&mut out, draw);
         assert_eq!(out.len() - 1, pattern.rendered_bytes(draw), "{source}");
@@ -107,6 +116,7 @@ mod tests {
     fn fills_in_every_place() {
         assert_eq!(rendered("/db/{key}/{key}", 907, 0), ">/db/907/907");
         assert_eq!(rendered("{nonce}{key}", 0, 0xAB), ">00000000000000ab0");
+        assert_eq!(rendered("{key}>{other}", 24, 0), ">24>12");
         assert_eq!(rendered("{nonce}", 0, u64::MAX), ">ffffffffffffffff");
         assert_eq!(rendered("{key}", u64::MAX, 0), format!(">{}", u64::MAX));
     }

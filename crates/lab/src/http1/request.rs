@@ -63,7 +63,7 @@ mod tests {
     fn rendered(request: Request, cookies: &str) -> String {
         let target = "http://a:8080/x/{key}".parse().unwrap();
         let mut out = b"left over".to_vec();
-        let draw = Draw { key: 12, nonce: 1 };
+        let draw = Draw { key: 12, other: 13, nonce: 1 };
         Template::new(&target, &request).render(&mut out, draw, cookies.as_bytes());
         String::from_utf8(out).unwrap()
     }

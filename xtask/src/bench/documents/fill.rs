@@ -1,12 +1,12 @@
 //! Puts a side into the state that its rows need, and looks at one reply of each before it is
 //! measured: a fast server that answers something else is no use.
 
-use super::client::{self, Reply};
 use super::request::{Operation, Request, document, group};
 use super::running::Running;
 use super::side::Side;
 use super::{FOUND, keys_in};
 use crate::bench::BenchError;
+use crate::bench::client::{self, Reply};
 use crate::bench::fill::put_all;
 
 /// The nonce of the documents that are there from the beginning.

@@ -6,10 +6,12 @@
 //! of each, and a PATCH that changes nothing of most. So operations that change many documents are
 //! applied by 64 processes with one connection, a list and a body each.
 
-use super::generator::{CONNECTIONS, Generator, Measured, Sample};
+use super::generator::{CONNECTIONS, Generator};
+use super::keys_in;
 use super::request::{Operation, Request};
 use super::row::Row;
-use super::{cpu, keys_in};
+use crate::bench::cpu;
+use crate::bench::measured::{Measured, Sample};
 use std::fs;
 use std::io;
 use std::path::PathBuf;

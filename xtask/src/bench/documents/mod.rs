@@ -3,8 +3,6 @@
 //! alone, on a side every row. It asserts nothing about figures; what is no throughput is marked as
 //! failed.
 
-mod client;
-mod cpu;
 mod fill;
 mod generator;
 mod h2load;
@@ -14,8 +12,9 @@ mod row;
 mod running;
 mod side;
 
+use super::measured::Measured;
 use super::{BenchError, write_error};
-use generator::{Generator, Measured};
+use generator::Generator;
 use request::{Operation, Target};
 use row::{Row, Transport};
 use running::Running;

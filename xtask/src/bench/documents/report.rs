@@ -1,11 +1,10 @@
 //! The tables of `docs/performance.md` and the file of samples beside them. It measures nothing.
 
 use super::Documents;
-use super::generator::{Measured, Sample};
 use super::row::{Row, Transport};
 use super::side::Side;
-use crate::bench::table::{cell, machine, median, push_line};
-use std::process::Command;
+use crate::bench::measured::{Measured, Sample};
+use crate::bench::table::{cell, machine, push_line, said, spread};
 
 /// Everything that was measured, in the order it was.
 pub struct Samples {
@@ -171,28 +170,11 @@ impl Samples {
     }
 }
 
-/// Median, lowest and highest.
-fn spread(mut values: Vec<f64>) -> Option<[f64; 3]> {
-    values.sort_by(f64::total_cmp);
-    Some([median(&values)?, *values.first()?, *values.last()?])
-}
-
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\"").replace('\n', " "));
     }
     text.to_owned()
-}
-
-/// The first line that a program says, or nothing.
-fn said(program: &str, arguments: &[&str]) -> String {
-    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
-    let output = Command::new(program).env("PATH", path).args(arguments).output();
-    let Ok(output) = output else { return "unknown".into() };
-    // nginx tells its version on stderr.
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
 fn version(side: Side) -> String {

@@ -1,4 +1,4 @@
-//! CPU time of a process and all its descendants, as /proc has it.
+//! CPU time and memory of a process and all its descendants, as /proc has them.
 
 use std::fs;
 use std::process::Command;
@@ -7,14 +7,31 @@ use std::time::Duration;
 /// The CPU time that `pid` and its descendants have used so far. One that is gone counts for what
 /// its parent has waited for.
 pub fn of_tree(pid: u32) -> Duration {
-    let all: Vec<Stat> = processes().filter_map(read).collect();
-    let mut family = vec![pid];
-    let mut ticks = 0;
-    while let Some(member) = family.pop() {
-        family.extend(all.iter().filter(|stat| stat.parent == member).map(|stat| stat.pid));
-        ticks += all.iter().find(|stat| stat.pid == member).map_or(0, |stat| stat.ticks);
-    }
+    let ticks = tree(pid).iter().map(|stat| stat.ticks).sum::<u64>();
     Duration::from_millis(ticks * 1000 / ticks_per_second())
+}
+
+/// The memory that `pid` and its descendants hold, in KiB; what several hold counts once in all
+/// (`Pss`, see proc_pid_smaps(5)).
+pub fn memory_of_tree(pid: u32) -> u64 {
+    tree(pid).iter().map(|stat| memory(stat.pid).unwrap_or(0)).sum()
+}
+
+fn memory(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+fn tree(pid: u32) -> Vec<Stat> {
+    let mut all: Vec<Stat> = processes().filter_map(read).collect();
+    let mut family: Vec<Stat> = all.extract_if(.., |stat| stat.pid == pid).collect();
+    let mut visited = 0;
+    while let Some(parent) = family.get(visited).map(|stat| stat.pid) {
+        family.extend(all.extract_if(.., |stat| stat.parent == parent));
+        visited += 1;
+    }
+    family
 }
 
 struct Stat {
@@ -57,6 +74,12 @@ mod tests {
         let stat = parse(7, text).expect("a stat line");
         assert_eq!((stat.pid, stat.parent, stat.ticks), (7, 3, 124));
         assert!(parse(7, "7 (a) S").is_none());
+    }
+
+    #[test]
+    fn this_process_holds_some() {
+        assert!(memory_of_tree(std::process::id()) > 100);
+        assert_eq!(memory_of_tree(u32::MAX), 0);
     }
 
     #[test]

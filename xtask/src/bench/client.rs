@@ -34,19 +34,34 @@ impl Reply {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request, with JSON if it has a body, on a connection of its own.
 pub fn send(authority: &str, method: &str, path: &str, body: &str) -> Result<Reply, String> {
-    let text = exchange(authority, method, path, body);
+    send_as(authority, (method, path), "application/json", body)
+}
+
+/// As `send`, with a body of this media type.
+pub fn send_as(
+    authority: &str,
+    (method, path): (&str, &str),
+    media_type: &str,
+    body: &str,
+) -> Result<Reply, String> {
+    let text = exchange(authority, (method, path), media_type, body);
     let text = text.map_err(|error| format!("{method} {path}: {error}"))?;
     parse(&text).ok_or_else(|| format!("{method} {path}: expected an HTTP reply, got {text:?}"))
 }
 
-fn exchange(authority: &str, method: &str, path: &str, body: &str) -> io::Result<String> {
+fn exchange(
+    authority: &str,
+    (method, path): (&str, &str),
+    media_type: &str,
+    body: &str,
+) -> io::Result<String> {
     let mut stream = TcpStream::connect(authority)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     let content = match body {
         "" => String::new(),
-        _ => format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()),
+        _ => format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len()),
     };
     write!(
         stream,
