@@ -15,6 +15,8 @@
 #                      simulations
 #   make conformance
 #                      hold the server against programs of others: OpenAPI, OpenMetrics
+#   make browser
+#                      applications in a real browser
 #   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
 
@@ -55,7 +57,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace
 
-.PHONY: setup build demo test conformance soak bench bench-documents bench-pages bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance browser soak bench bench-documents bench-pages bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -73,6 +75,7 @@ test: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy
 	$(MAKE) conformance
+	$(MAKE) browser
 	cargo test --locked --workspace
 
 # Requests that schemathesis makes for each operation.
@@ -82,6 +85,12 @@ conformance: setup
 	@scripts/setup.sh python3-venv
 	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
+
+browser: setup
+	@scripts/setup.sh chromium node npm
+	cargo build --locked --package sarsen
+	cd tests/browser && npm ci --no-audit --no-fund --silent
+	SARSEN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/sarsen" node --test tests/browser/
 
 soak: setup
 	@scripts/setup.sh strace
