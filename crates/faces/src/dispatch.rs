@@ -57,7 +57,9 @@ fn problem(failure: &gem::Failure, development: bool) -> Problem {
         gem::Failure::CpuLimit(_) => (Kind::CpuLimit, "it was stopped; nothing was changed"),
         gem::Failure::HeapLimit(_) => (Kind::HeapLimit, "it was stopped; nothing was changed"),
         gem::Failure::Duplicate(_) => (Kind::Duplicate, "nothing was changed"),
-        gem::Failure::Busy(_) => (Kind::Busy, "the disk is behind; nothing was changed"),
+        gem::Failure::Busy(_) => {
+            (Kind::Busy, "the server is behind with its work; nothing was changed")
+        }
         gem::Failure::Unavailable(_) => (Kind::Unavailable, "nothing was changed"),
     };
     if development {

@@ -17,9 +17,19 @@ pub(crate) struct Budget {
 impl Budget {
     /// Starts anew with `limit` from now.
     pub(crate) fn start(&self, limit: Duration) {
+        self.resume(limit, Duration::ZERO);
+    }
+
+    /// Starts with what is left of `limit` when `used` is taken off.
+    pub(crate) fn resume(&self, limit: Duration, used: Duration) {
         self.limit.set(limit);
-        self.end.set(thread_cpu_time().saturating_add(limit));
+        self.end.set(thread_cpu_time().saturating_add(limit.saturating_sub(used)));
         self.spent.set(false);
+    }
+
+    /// What was used of the limit.
+    pub(crate) fn used(&self) -> Duration {
+        self.limit.get().saturating_sub(self.end.get().saturating_sub(thread_cpu_time()))
     }
 
     /// Whether the limit was reached. Once true it stays so until `start`.
@@ -60,5 +70,12 @@ mod tests {
         budget.start(Duration::from_secs(3600));
         assert!(!budget.has_stopped());
         assert!(!budget.is_spent());
+        budget.resume(Duration::from_secs(3600), Duration::from_secs(3599));
+        assert!(!budget.is_spent() && budget.used() >= Duration::from_secs(3599));
+        budget.resume(
+            Duration::from_secs(3600),
+            budget.used().saturating_add(Duration::from_secs(1)),
+        );
+        assert!(budget.is_spent());
     }
 }

@@ -27,6 +27,8 @@ pub(crate) use service::{Asked, Called};
 pub(crate) enum Stop {
     /// The request was the client's mistake: this answer, and no commit.
     Refused(Answer),
+    /// It waits for what it has asked for: no commit, and another run with the answers.
+    Waits,
     /// It threw, or its result cannot be a reply.
     Threw(String),
     /// Its CPU time is used up. The engine is to be thrown away.
@@ -141,16 +143,22 @@ impl Engine {
         find(&self.routes, method, path)
     }
 
-    /// Starts the CPU time of a request.
-    pub(crate) fn start_budget(&self, limit: Duration) {
-        self.budget.start(limit);
+    /// Starts the CPU time of a request that has `used` some of its `limit` before it waited.
+    pub(crate) fn start_budget(&self, limit: Duration, used: Duration) {
+        self.budget.resume(limit, used);
+    }
+
+    /// CPU time that the request has used so far.
+    pub(crate) fn cpu_used(&self) -> Duration {
+        self.budget.used()
     }
 
     /// Runs the handler of the route at `route` for the turn in the slot, to its end.
     pub(crate) fn run(&self, route: usize) -> Result<Answer, Stop> {
         let result = self.run_to_end(route);
         let rejected = self.rejections.take();
-        let (answer, refused) = result?;
+        // What is rejected in a run that waits is rejected again in the one that ends.
+        let (answer, refused) = result?.ok_or(Stop::Waits)?;
         match rejected {
             Some(thrown) => Err(match self.stop(&thrown) {
                 Stop::Threw(why) => Stop::Threw(format!("{UNHANDLED}: {why}")),
@@ -161,20 +169,21 @@ impl Engine {
         }
     }
 
-    fn run_to_end(&self, route: usize) -> Result<(Answer, bool), Stop> {
+    fn run_to_end(&self, route: usize) -> Result<Option<(Answer, bool)>, Stop> {
         self.enter(|ctx| {
             let run = self.entry.run.clone().restore(ctx)?;
             run.call::<_, ()>((self.entry.handlers[route].clone(),))
         })?;
         self.run_jobs()?;
-        let (answer, refused) = self.enter(|ctx| {
+        let ended = self.enter(|ctx| {
             let finish = self.entry.finish.clone().restore(ctx)?;
-            read_answer(&finish.call(())?)
+            finish.call::<_, Option<Array>>(())?.map(|parts| read_answer(&parts)).transpose()
         })?;
+        let Some((answer, refused)) = ended else { return Ok(None) };
         // Making the reply may have called into the application once more.
         self.run_jobs()?;
         let answer = answer.checked().map_err(|error| Stop::Threw(error.to_string()))?;
-        Ok((answer, refused))
+        Ok(Some((answer, refused)))
     }
 
     /// Runs what promises have queued until nothing is left.

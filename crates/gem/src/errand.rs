@@ -84,7 +84,7 @@ impl Host<'_> {
 
     /// Starts the CPU time of an errand, with all its runs, for a caller.
     pub fn start(&self, caller: Caller) {
-        self.engine.start_budget(self.cpu_limit);
+        self.engine.start_budget(self.cpu_limit, Duration::ZERO);
         let turn = Turn::new(caller.request, Params::default(), self.session_idle);
         self.engine.slot.fill(turn.asked_by(caller.principal));
     }
@@ -169,6 +169,7 @@ impl Served<'_> {
                 self.host.is_broken.set(true);
                 CallFailure::HeapLimit(message)
             }
+            Stop::Waits => CallFailure::Threw("a call waits, which it cannot".to_owned()),
             Stop::Refused(_) => CallFailure::Threw("a call gave a page".to_owned()),
         }
     }

@@ -73,8 +73,8 @@ pub enum Failure {
     /// A unique index has a value already that the handler wrote: 409.
     #[error("{0}")]
     Duplicate(Fault),
-    /// The disk is behind, so the repository took no more commits: 503, and worth another try
-    /// shortly, as when the queue is full.
+    /// The disk is behind, so the repository took no more commits, or too many passwords wait to be
+    /// hashed: 503, and worth another try shortly, as when the queue is full.
     #[error("{0}")]
     Busy(Fault),
     /// The repository refused, being poisoned, closed or unreadable: 503, until somebody acts. That

@@ -1,8 +1,10 @@
 //! What faces and gems hand each other: a request, and the reply with the commit it waits for.
 
 use crate::errors::Failure;
+use crate::worker::panic_text;
 use bytes::Bytes;
 use repository::CommitNumber;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A request for the application.
 #[derive(Clone, Debug)]
@@ -41,5 +43,12 @@ pub struct Reply {
     pub wait_for: CommitNumber,
 }
 
-/// Called once, on the worker's thread, with the outcome; must not block.
+/// Called once, on a thread of the pool, with the outcome; must not block.
 pub type Respond = Box<dyn FnOnce(Result<Reply, Failure>) + Send>;
+
+/// Calls `respond`. The face's function is not ours; its panic must not cost a thread.
+pub(crate) fn hand_over(respond: Respond, outcome: Result<Reply, Failure>) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {
+        log::error!("a reply could not be handed over: {}", panic_text(&*panic));
+    }
+}

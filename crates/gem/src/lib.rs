@@ -5,6 +5,7 @@
 //! [`Reply`], and waits for the durable number itself.
 
 mod app;
+mod aside;
 mod budget;
 mod current;
 mod engine;

@@ -41,6 +41,34 @@ pub const IDLE_MINUTES: RangeInclusive<i64> = 1..=525_600;
 /// How long a session lives after it was last written, unless `sarsen.toml` says otherwise.
 pub const SESSION_IDLE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 
+/// Times that one request may wait for what it awaits, each before another run. More:
+/// `Failure::Handler`.
+pub const ASIDE_ROUNDS_MAX: u32 = 16;
+
+/// Calls that one request may await, such as `password.hash()`. More: the promise is rejected.
+pub const ASIDES_MAX: usize = 32;
+
+/// Threads that hash and verify passwords; each may use `PASSWORD_MEMORY_KIB_MAX`.
+pub const PASSWORD_THREADS: usize = 2;
+
+/// Passwords that may wait for one of these threads. More: `Failure::Busy`.
+pub const PASSWORD_QUEUE: usize = 64;
+
+/// Longest password, in bytes of UTF-8. Longer: the client gets 400; to verify it gives false.
+pub const PASSWORD_BYTES_MAX: usize = 1 << 10;
+
+/// Longest hash of a password, in bytes. Longer: the promise is rejected.
+pub const PASSWORD_HASH_BYTES_MAX: usize = 256;
+
+/// Memory that a hash may ask for, in KiB. More: the promise is rejected.
+pub const PASSWORD_MEMORY_KIB_MAX: u32 = 64 << 10;
+
+/// Passes over its memory that a hash may ask for. More: the promise is rejected.
+pub const PASSWORD_PASSES_MAX: u32 = 8;
+
+/// Lanes that a hash may ask for. More: the promise is rejected.
+pub const PASSWORD_LANES_MAX: u32 = 4;
+
 /// Stack that JavaScript may use, in bytes. Deeper recursion: the handler gets a RangeError.
 pub const SCRIPT_STACK_BYTES: usize = 512 << 10;
 

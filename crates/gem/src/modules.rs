@@ -31,6 +31,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:globals", include_str!("js/globals.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),
+    ("sarsen:password", include_str!("js/password.js")),
     ("sarsen:native", include_str!("js/native.js")),
     ("sarsen:persist", include_str!("js/persist.js")),
     ("sarsen:refuse", include_str!("js/refuse.js")),

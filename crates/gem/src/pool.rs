@@ -1,16 +1,17 @@
 //! The workers' threads and the bounded queue in front of them.
 
 use crate::app::App;
+use crate::aside::Executor;
 use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
-use crate::exchange::{Request, Respond};
+use crate::exchange::{Request, Respond, hand_over};
 use crate::limits::THREAD_STACK_BYTES;
 use crate::queue::{Popped, Queue};
-use crate::worker::{Shared, Worker, panic_text};
+use crate::turn::Turn;
+use crate::worker::{Served, Shared, Worker, panic_text};
 use parking_lot::Mutex;
 use repository::Repository;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -36,14 +37,19 @@ pub struct PoolLoad {
     pub queued: usize,
     /// As many as may wait.
     pub queue_max: usize,
+    /// Requests whose handlers await something, such as the hash of a password.
+    pub waiting: usize,
     /// Workers that were started; none once the pool has stopped.
     pub workers: usize,
     /// Those whose threads run, whatever they are at.
     pub alive: usize,
 }
 
-enum Job {
+/// What a worker is asked to do.
+pub(crate) enum Job {
     Request(Request, Respond),
+    /// To run a handler again whose turn waited for asides; it has their answers.
+    Again(Box<Turn>, Respond),
     Errand(Errand),
 }
 
@@ -51,6 +57,7 @@ enum Job {
 pub struct Pool {
     shared: Arc<Shared>,
     queue: Arc<Queue<Job>>,
+    asides: Arc<Executor>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -63,19 +70,22 @@ impl Pool {
     ) -> Result<Self, LoadError> {
         let PoolOptions { cpu_limit, heap_limit, .. } = options;
         let current = Arc::new(Current::new(app));
-        let shared = Arc::new(Shared { current, repository, cpu_limit, heap_limit });
         let queue = Arc::new(Queue::new(options.queue));
+        let asides = Arc::new(Executor::new(Arc::clone(&queue), Arc::clone(&repository)));
+        let shared = Arc::new(Shared { current, repository, cpu_limit, heap_limit });
         // Dropped on an early return, which stops the workers that have started.
         let threads = Mutex::default();
-        let pool = Self { shared: Arc::clone(&shared), queue: Arc::clone(&queue), threads };
+        let pool =
+            Self { shared: shared.clone(), queue: queue.clone(), asides: asides.clone(), threads };
         let workers = options.workers.max(1);
         let (started, outcomes) = sync_channel(workers);
         for number in 0..workers {
-            let (shared, queue, started) = (shared.clone(), queue.clone(), started.clone());
+            let (shared, started) = (shared.clone(), started.clone());
+            let (queue, asides) = (queue.clone(), asides.clone());
             let thread = thread::Builder::new()
                 .name(format!("gem-{number}"))
                 .stack_size(THREAD_STACK_BYTES)
-                .spawn(move || work(shared, &queue, &started))
+                .spawn(move || work(shared, (&queue, &asides), &started))
                 .map_err(|error| LoadError::Worker(error.to_string()))?;
             pool.threads.lock().push(thread);
         }
@@ -113,7 +123,7 @@ impl Pool {
         match self.queue.push(Job::Request(request, respond)) {
             Err(Job::Request(request, respond)) => Err((request, respond)),
             // The queue gives back what it was given.
-            Ok(()) | Err(Job::Errand(_)) => Ok(()),
+            Ok(()) | Err(Job::Again(..) | Job::Errand(_)) => Ok(()),
         }
     }
 
@@ -122,7 +132,7 @@ impl Pool {
     pub fn submit_errand(&self, errand: Errand) -> Result<(), Errand> {
         match self.queue.push(Job::Errand(errand)) {
             Err(Job::Errand(errand)) => Err(errand),
-            Ok(()) | Err(Job::Request(..)) => Ok(()),
+            Ok(()) | Err(Job::Again(..) | Job::Request(..)) => Ok(()),
         }
     }
 
@@ -131,10 +141,10 @@ impl Pool {
         let (queued, queue_max) = self.queue.length();
         let threads = self.threads.lock();
         let alive = threads.iter().filter(|thread| !thread.is_finished()).count();
-        PoolLoad { queued, queue_max, workers: threads.len(), alive }
+        PoolLoad { queued, queue_max, waiting: self.queue.lent(), workers: threads.len(), alive }
     }
 
-    /// Finishes what is queued and stops the workers.
+    /// Finishes what is queued, and what waits for an aside, and stops the workers.
     pub fn stop(&self) {
         self.queue.close();
         for thread in self.threads.lock().drain(..) {
@@ -142,6 +152,7 @@ impl Pool {
                 log::error!("a worker ended in a panic: {}", panic_text(&*panic));
             }
         }
+        self.asides.stop();
     }
 }
 
@@ -151,7 +162,11 @@ impl Drop for Pool {
     }
 }
 
-fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(), LoadError>>) {
+fn work(
+    shared: Arc<Shared>,
+    (queue, asides): (&Queue<Job>, &Executor),
+    started: &SyncSender<Result<(), LoadError>>,
+) {
     let (worker, outcome) = match Worker::start(shared) {
         Ok(worker) => (Some(worker), Ok(())),
         Err(error) => (None, Err(error)),
@@ -162,7 +177,7 @@ fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(),
     let mut generation = 0; // The queue's first.
     loop {
         match queue.pop(generation) {
-            Popped::Item(job) => serve(&mut worker, job),
+            Popped::Item(job) => serve(&mut worker, job, asides),
             Popped::Changed(newest) => {
                 generation = newest;
                 worker.change_over();
@@ -172,14 +187,14 @@ fn work(shared: Arc<Shared>, queue: &Queue<Job>, started: &SyncSender<Result<(),
     }
 }
 
-fn serve(worker: &mut Worker, job: Job) {
-    let (request, respond) = match job {
-        Job::Request(request, respond) => (request, respond),
+fn serve(worker: &mut Worker, job: Job, asides: &Executor) {
+    let (served, respond) = match job {
+        Job::Request(request, respond) => (worker.serve(request), respond),
+        Job::Again(turn, respond) => (worker.serve_again(turn), respond),
         Job::Errand(errand) => return worker.run_errand(errand),
     };
-    let outcome = worker.serve(request);
-    // The face's function is not ours; its panic must not cost the others their worker.
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| respond(outcome))) {
-        log::error!("a reply could not be handed over: {}", panic_text(&*panic));
+    match served {
+        Served::Done(outcome) => hand_over(respond, outcome),
+        Served::Waits(waiting) => asides.take(*waiting, respond),
     }
 }

@@ -1,6 +1,7 @@
 //! One worker: its thread's engine, and a request's way through routes, transaction and handler.
 
 use crate::app::App;
+use crate::aside::Waiting;
 use crate::current::Current;
 use crate::engine::{Engine, Stop};
 use crate::errand::{Errand, Host};
@@ -10,7 +11,7 @@ use crate::reply::Answer;
 use crate::route::{Found, Params};
 use crate::thrown::one_line;
 use crate::turn::Turn;
-use repository::{CommitError, CommitNumber, Repository, RunError, Transaction};
+use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +20,9 @@ use std::time::Duration;
 
 /// The commit that a reply waits for if it reveals no committed state.
 const NOTHING: CommitNumber = CommitNumber(0);
+
+/// Cannot be: the slot holds the turn from the beginning of its run to the end.
+const LOST: &str = "a handler waits whose turn is lost; please report this";
 
 /// What workers have in common.
 pub(crate) struct Shared {
@@ -47,6 +51,14 @@ pub(crate) struct Worker {
     app: Arc<App>,
     /// `None` after a request that may have damaged it; the next request starts another.
     engine: Option<Engine>,
+}
+
+/// What came of serving.
+pub(crate) enum Served {
+    /// It is done.
+    Done(Result<Reply, Failure>),
+    /// The handler waits, and is to run again.
+    Waits(Box<Waiting>),
 }
 
 /// Why a run of the handler made nothing to commit.
@@ -79,37 +91,52 @@ impl Worker {
     }
 
     /// Serves one request. It does not panic, and it does not wait for the disk.
-    pub(crate) fn serve(&mut self, request: Request) -> Result<Reply, Failure> {
-        let served = catch_unwind(AssertUnwindSafe(|| self.try_serve(request)));
-        let result = served.unwrap_or_else(|panic| {
+    pub(crate) fn serve(&mut self, request: Request) -> Served {
+        self.serve_by(|worker, engine| match route(engine, &request) {
+            Ok((route, params)) => {
+                let turn = Turn::new(request, params, worker.app.settings.session_idle);
+                worker.run(engine, route, turn)
+            }
+            Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
+        })
+    }
+
+    /// As `serve`, for a request whose handler has waited. The application may have been loaded
+    /// anew since.
+    pub(crate) fn serve_again(&mut self, mut turn: Box<Turn>) -> Served {
+        self.serve_by(|worker, engine| match route(engine, turn.request()) {
+            Ok((route, params)) => {
+                turn.set_params(params);
+                worker.run(engine, route, *turn)
+            }
+            Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
+        })
+    }
+
+    fn serve_by(&mut self, serve: impl FnOnce(&Self, &Engine) -> Served) -> Served {
+        let served = catch_unwind(AssertUnwindSafe(|| self.try_serve(serve)));
+        let served = served.unwrap_or_else(|panic| {
             // What the request saw is not known any more; it is at most what is visible now.
             let wait_for = self.shared.repository.stats().visible;
             let message = format!("the worker panicked: {}", panic_text(&*panic));
-            Err(Failure::Handler(Fault { message, wait_for }))
+            Served::Done(Err(Failure::Handler(Fault { message, wait_for })))
         });
-        if let Err(Failure::CpuLimit(_) | Failure::HeapLimit(_)) = &result {
+        if let Served::Done(Err(Failure::CpuLimit(_) | Failure::HeapLimit(_))) = &served {
             self.engine = None;
         }
-        result
+        served
     }
 
-    fn try_serve(&mut self, request: Request) -> Result<Reply, Failure> {
+    fn try_serve(&mut self, serve: impl FnOnce(&Self, &Engine) -> Served) -> Served {
         // Out of its place while it works: a panic leaves none behind.
-        let engine = match self.engine.take() {
-            Some(engine) => engine,
-            None => self.restart()?,
+        let engine = match self.engine.take().map_or_else(|| self.restart(), Ok) {
+            Ok(engine) => engine,
+            Err(failure) => return Served::Done(Err(failure)),
         };
-        let result = match engine.find(&request.method, &request.path) {
-            Ok(Found::Route(route, params)) => self.run(&engine, route, (request, params)),
-            Ok(Found::OtherMethods(allow)) => Ok(Answer::page(405, "Method Not Allowed")
-                .with("allow", allow.to_owned())
-                .reply(NOTHING)),
-            Ok(Found::Nothing) => Ok(Answer::page(404, "Not Found").reply(NOTHING)),
-            Err(error) => Ok(Answer::page(400, &format!("Bad Request: {error}")).reply(NOTHING)),
-        };
+        let served = serve(self, &engine);
         // Jobs that a failed run left behind must not run for another request.
         self.engine = engine.is_idle().then_some(engine);
-        result
+        served
     }
 
     /// Runs an errand. It does not panic; an errand that does is dropped.
@@ -151,17 +178,27 @@ impl Worker {
         })
     }
 
-    fn run(
-        &self,
-        engine: &Engine,
-        route: usize,
-        (request, params): (Request, Params),
-    ) -> Result<Reply, Failure> {
-        engine.start_budget(self.shared.cpu_limit(&self.app));
-        engine.slot.fill(Turn::new(request, params, self.app.settings.session_idle));
+    fn run(&self, engine: &Engine, route: usize, mut turn: Turn) -> Served {
+        engine.start_budget(self.shared.cpu_limit(&self.app), turn.notes_mut().cpu_used);
+        engine.slot.fill(turn);
         let ran =
             self.shared.repository.run_owned(|transaction| Self::lend(engine, route, transaction));
         let turn = engine.slot.clear();
+        match (ran, turn) {
+            (
+                Err(RunError::Body { error: RunStop::Handler(Stop::Waits), wait_for }),
+                Some(turn),
+            ) => wait(turn, engine.cpu_used(), wait_for),
+            (ran, turn) => Served::Done(self.end(ran, turn)),
+        }
+    }
+
+    /// What the end of a run is to the client.
+    fn end(
+        &self,
+        ran: Result<Ran<Answer>, RunError<RunStop>>,
+        turn: Option<Turn>,
+    ) -> Result<Reply, Failure> {
         match ran {
             Ok(ran) => {
                 let cookie = turn.and_then(|turn| turn.set_cookie());
@@ -200,10 +237,36 @@ impl Worker {
     }
 }
 
+/// The handler for a request, or the reply if there is none.
+fn route(engine: &Engine, request: &Request) -> Result<(usize, Params), Answer> {
+    match engine.find(&request.method, &request.path) {
+        Ok(Found::Route(route, params)) => Ok((route, params)),
+        Ok(Found::OtherMethods(allow)) => {
+            Err(Answer::page(405, "Method Not Allowed").with("allow", allow.to_owned()))
+        }
+        Ok(Found::Nothing) => Err(Answer::page(404, "Not Found")),
+        Err(error) => Err(Answer::page(400, &format!("Bad Request: {error}"))),
+    }
+}
+
+/// Ends a run on `view` whose handler waits.
+fn wait(mut turn: Turn, cpu_used: Duration, view: CommitNumber) -> Served {
+    let notes = turn.notes_mut();
+    notes.cpu_used = cpu_used;
+    match notes.start_round() {
+        Ok(asides) => Served::Waits(Box::new(Waiting { turn, asides, view })),
+        Err(too_many) => {
+            let fault = Fault { message: too_many.to_string(), wait_for: view };
+            Served::Done(Err(Failure::Handler(fault)))
+        }
+    }
+}
+
 fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
     let fault = |message| Fault { message, wait_for };
     match stop {
         RunStop::Handler(Stop::Refused(answer)) => Ok(answer.reply(wait_for)),
+        RunStop::Handler(Stop::Waits) => Err(Failure::Handler(fault(LOST.to_owned()))),
         RunStop::Handler(Stop::Threw(message)) => Err(Failure::Handler(fault(message))),
         RunStop::Handler(Stop::CpuLimit(message)) => Err(Failure::CpuLimit(fault(message))),
         RunStop::Handler(Stop::HeapLimit(message)) => Err(Failure::HeapLimit(fault(message))),

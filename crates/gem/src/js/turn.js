@@ -177,11 +177,12 @@ function fail(turn, error) {
   turn.error = error;
 }
 
-// Ends the turn, and gives the engine its answer.
+// Ends the turn, and gives the engine its answer; undefined if it waits for what it has asked for.
 export function finish() {
   const turn = current;
   try {
     if (!turn.settled) {
+      if (native.isWaiting()) return undefined;
       throw new Error("the handler's promise never settles: nothing is left that could settle it");
     }
     if (turn.failed) return refuse(turn.error);
@@ -223,6 +224,9 @@ export function finishCall() {
   const turn = current;
   try {
     if (!turn.settled) {
+      if (native.isWaiting()) {
+        throw new Error(`${turn.call.title} awaits what only handlers of requests may await`);
+      }
       throw new Error(`${turn.call.title} never settles: nothing is left that could settle it`);
     }
     if (turn.failed) throw turn.error;

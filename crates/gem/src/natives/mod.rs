@@ -1,6 +1,7 @@
 //! The functions that Sarsen's own modules call: the one way from JavaScript to Rust. Each finds
 //! the turn that is being served, does one thing, and turns an error into an exception.
 
+mod asides;
 mod documents;
 mod request;
 mod services;
@@ -80,6 +81,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     natives.documents()?;
     natives.session()?;
     natives.services()?;
+    natives.asides()?;
     natives.request()?;
     natives.checks()?;
     natives.surroundings()?;

@@ -6,6 +6,7 @@ mod request;
 mod services;
 mod session;
 
+use crate::aside::{Answer, Aside, Notes, TooMany};
 use crate::exchange::Request;
 use crate::limits::LOG_RECORDS_MAX;
 use crate::random::{Random, Seed};
@@ -16,6 +17,7 @@ pub(crate) use documents::collection;
 use repository::limits::JSON_DEPTH_MAX;
 use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
 use session::Session;
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -47,6 +49,8 @@ pub(crate) enum TurnError {
     NotAForm(String),
     #[error(transparent)]
     Form(#[from] DecodeError),
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
 }
@@ -77,6 +81,8 @@ pub(crate) struct Turn {
     random: Option<Random>,
     session: Session,
     log_records: u32,
+    /// What the handler has awaited, and the answers; kept for every run.
+    notes: Notes,
     /// The repository could not be read: whatever the handler makes of it, there is no reply.
     unreadable: Option<ReadError>,
 }
@@ -94,8 +100,24 @@ impl Turn {
             random: None,
             session: Session::Untouched,
             log_records: 0,
+            notes: Notes::default(),
             unreadable: None,
         }
+    }
+
+    /// What the handler has awaited.
+    pub(crate) fn notes_mut(&mut self) -> &mut Notes {
+        &mut self.notes
+    }
+
+    /// The answer to what the handler awaits; `None` if it has to wait for it.
+    pub(crate) fn ask(&mut self, aside: Aside) -> Result<Option<Arc<Answer>>, TurnError> {
+        Ok(self.notes.ask(aside)?)
+    }
+
+    /// Whether it waits.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.notes.is_waiting()
     }
 
     /// Starts a run on a transaction.
@@ -109,6 +131,7 @@ impl Turn {
         self.random = None;
         self.session = Session::Untouched;
         self.log_records = 0;
+        self.notes.begin();
         self.unreadable = None;
     }
 

@@ -6,6 +6,12 @@ use crate::route::Params;
 use crate::urlencoded::decode_form;
 
 impl Turn {
+    /// Sets what the route found in the path, when the handler runs on after it waited: the
+    /// application may have been loaded anew since.
+    pub(crate) fn set_params(&mut self, params: Params) {
+        self.params = params;
+    }
+
     /// The request.
     pub(crate) fn request(&self) -> &Request {
         &self.request

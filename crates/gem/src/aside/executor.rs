@@ -1,0 +1,160 @@
+//! Sees to it that the asides of a waiting turn are performed, all of them at once, and that the
+//! turn goes back to the gems with the answers. Every turn that comes in goes back or is answered.
+
+use super::crew::{Bounds, Crew};
+use super::{Answer, Aside};
+use crate::errors::{Failure, Fault};
+use crate::exchange::{Respond, hand_over};
+use crate::limits::{PASSWORD_QUEUE, PASSWORD_THREADS};
+use crate::pool::Job;
+use crate::queue::Queue;
+use crate::turn::Turn;
+use crate::worker::panic_text;
+use parking_lot::Mutex;
+use repository::{CommitNumber, Repository};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// A turn whose run ended because it waits.
+pub(crate) struct Waiting {
+    pub(crate) turn: Turn,
+    /// What it waits for; at least one.
+    pub(crate) asides: Vec<Arc<Aside>>,
+    /// The view of the run. An aside may carry what it read there out of the server, so it begins
+    /// when that is durable.
+    pub(crate) view: CommitNumber,
+}
+
+/// The crews, and the way back to the gems.
+pub(crate) struct Executor {
+    gems: Arc<Queue<Job>>,
+    repository: Arc<Repository>,
+    passwords: Crew<Task>,
+}
+
+/// The asides of one turn that are performed at once.
+struct Round {
+    gems: Arc<Queue<Job>>,
+    repository: Arc<Repository>,
+    view: CommitNumber,
+    /// `None` once the turn has gone back or was answered.
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    turn: Turn,
+    respond: Respond,
+    /// In the order of the asides.
+    answers: Vec<Option<Answer>>,
+    unanswered: usize,
+}
+
+/// One aside of a round.
+struct Task {
+    round: Arc<Round>,
+    place: usize,
+    aside: Arc<Aside>,
+}
+
+impl Executor {
+    /// Turns go back to `gems`.
+    pub(crate) fn new(gems: Arc<Queue<Job>>, repository: Arc<Repository>) -> Self {
+        let bounds = Bounds { threads: PASSWORD_THREADS, queue: PASSWORD_QUEUE };
+        Self { gems, repository, passwords: Crew::new("password", bounds, perform) }
+    }
+
+    /// Has the asides of `waiting` performed. If there is no room for one of them, `respond` is
+    /// called with a refusal.
+    pub(crate) fn take(&self, waiting: Waiting, respond: Respond) {
+        let Waiting { turn, asides, view } = waiting;
+        self.gems.lend();
+        let unanswered = asides.len();
+        let answers = asides.iter().map(|_| None).collect();
+        let round = Arc::new(Round {
+            gems: Arc::clone(&self.gems),
+            repository: Arc::clone(&self.repository),
+            view,
+            open: Mutex::new(Some(Open { turn, respond, answers, unanswered })),
+        });
+        for (place, aside) in asides.into_iter().enumerate() {
+            let crew = self.crew(&aside);
+            if crew.take(Task { round: Arc::clone(&round), place, aside }).is_err() {
+                let message = "too many passwords wait to be hashed or verified; try again shortly";
+                return round
+                    .fail(Failure::Busy(Fault { message: message.to_owned(), wait_for: view }));
+            }
+        }
+    }
+
+    /// Who performs `aside`.
+    fn crew(&self, aside: &Aside) -> &Crew<Task> {
+        match aside {
+            Aside::Hash(_) | Aside::Verify(_) => &self.passwords,
+        }
+    }
+
+    /// Finishes what is queued and ends the threads.
+    pub(crate) fn stop(&self) {
+        self.passwords.stop();
+    }
+}
+
+fn perform(Task { round, place, aside }: Task) {
+    // Another aside of the round was refused.
+    if round.is_over() {
+        return;
+    }
+    if let Err(poisoned) = round.repository.wait_durable(round.view) {
+        let fault = Fault { message: poisoned.to_string(), wait_for: CommitNumber(0) };
+        return round.fail(Failure::Unavailable(fault));
+    }
+    round.answer(place, caught(|| aside.perform()));
+}
+
+/// The answer that `perform` gives; a panic is an error of the aside.
+fn caught(perform: impl FnOnce() -> Answer) -> Answer {
+    catch_unwind(AssertUnwindSafe(perform)).unwrap_or_else(|panic| {
+        let panic = panic_text(&*panic);
+        log::error!("what a handler awaited panicked: {panic}");
+        Err(format!("it failed by a mistake of the server's: {panic}"))
+    })
+}
+
+impl Round {
+    fn is_over(&self) -> bool {
+        self.open.lock().is_none()
+    }
+
+    /// Takes the answer of the aside at `place`; the last one sends the turn back.
+    fn answer(&self, place: usize, answer: Answer) {
+        let mut state = self.open.lock();
+        let Some(open) = &mut *state else { return };
+        open.answers[place] = Some(answer);
+        open.unanswered -= 1;
+        if open.unanswered > 0 {
+            return;
+        }
+        let Some(Open { mut turn, respond, answers, .. }) = state.take() else { return };
+        drop(state);
+        turn.notes_mut().end_round(answers.into_iter().flatten());
+        self.gems.give_back(Job::Again(Box::new(turn), respond));
+    }
+
+    /// Ends the round, and the request with it.
+    fn fail(&self, failure: Failure) {
+        let Some(open) = self.open.lock().take() else { return };
+        hand_over(open.respond, Err(failure));
+        self.gems.keep();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_of_the_aside() {
+        let answer = caught(|| panic!("no such thing"));
+        assert_eq!(answer, Err("it failed by a mistake of the server's: no such thing".to_owned()));
+    }
+}

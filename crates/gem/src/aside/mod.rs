@@ -1,0 +1,43 @@
+//! Asides: what a handler awaits that is not of its transaction, such as the hash of a password.
+//! A gem does not wait for one: the run ends without a commit, a thread of `crew` performs the
+//! aside, and the handler runs again with the answer at hand (docs/asides.md). Here is what there
+//! is to be performed; `notes` is what one request has asked for, `executor` who sees to it.
+
+mod crew;
+mod executor;
+mod notes;
+pub(crate) mod password;
+
+pub(crate) use executor::{Executor, Waiting};
+pub(crate) use notes::{Notes, TooMany};
+
+use password::{Hashing, Verification};
+
+/// One thing to perform. Equal asides are the same call of the application.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Aside {
+    /// Gives the PHC string of a password.
+    Hash(Hashing),
+    /// Gives whether a password is the one that was hashed.
+    Verify(Verification),
+}
+
+/// What an aside gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(String),
+    Truth(bool),
+}
+
+/// What an aside came to; the application gets an error as a rejected promise.
+pub(crate) type Answer = Result<Value, String>;
+
+impl Aside {
+    /// Performs it on the calling thread, which may take long.
+    fn perform(&self) -> Answer {
+        match self {
+            Self::Hash(hashing) => hashing.perform().map(Value::Text),
+            Self::Verify(verification) => verification.perform().map(Value::Truth),
+        }
+    }
+}
