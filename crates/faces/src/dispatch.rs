@@ -25,9 +25,15 @@ pub(crate) enum Answer {
 }
 
 /// Performs `call` and waits until its answer may leave.
-pub(crate) async fn dispatch(call: Call, reactor: &Reactor) -> Result<Answer, Problem> {
+///
+/// `caller` tells who asks, to services of the application.
+pub(crate) async fn dispatch(
+    call: Call,
+    caller: impl FnOnce() -> gem::Caller,
+    reactor: &Reactor,
+) -> Result<Answer, Problem> {
     match call {
-        Call::Native(operation) => execute(operation, reactor).await.map(Answer::Native),
+        Call::Native(operation) => execute(operation, caller, reactor).await.map(Answer::Native),
         Call::App(request) => ask(request, reactor).await.map(Answer::App),
     }
 }
@@ -40,11 +46,11 @@ async fn ask(request: gem::Request, reactor: &Reactor) -> Result<gem::Reply, Pro
     if pool.submit(request, respond).is_err() {
         return Err(Problem::new(Kind::Busy, "every worker is busy and the queue is full"));
     }
-    reply.await?.map_err(|failure| problem(&failure, reactor.development))
+    reply.await?.map_err(|failure| failed(&failure, reactor.development))
 }
 
 /// The application's own words stay in the log, unless its developer is the one who reads.
-fn problem(failure: &gem::Failure, development: bool) -> Problem {
+pub(crate) fn failed(failure: &gem::Failure, development: bool) -> Problem {
     match failure {
         // The repository says so itself, once; here it would be said for every request.
         gem::Failure::Unavailable(_) | gem::Failure::Busy(_) | gem::Failure::Duplicate(_) => {
@@ -80,15 +86,15 @@ mod tests {
     #[test]
     fn a_failures_message_is_for_developers_only() {
         let failure = gem::Failure::Handler(fault("app.js:1:2: secret is undefined"));
-        let shown = problem(&failure, true);
+        let shown = failed(&failure, true);
         assert!(shown.detail.contains("secret"));
         assert_eq!(shown.kind.row().status, 500);
-        assert!(!problem(&failure, false).detail.contains("secret"));
+        assert!(!failed(&failure, false).detail.contains("secret"));
     }
 
     #[test]
     fn each_failure_has_a_problem_of_its_own() {
-        let kind = |failure| problem(&failure, false).kind;
+        let kind = |failure| failed(&failure, false).kind;
         assert_eq!(kind(gem::Failure::CpuLimit(fault(""))), Kind::CpuLimit);
         assert_eq!(kind(gem::Failure::HeapLimit(fault(""))), Kind::HeapLimit);
         assert_eq!(kind(gem::Failure::Unavailable(fault(""))), Kind::Unavailable);

@@ -212,6 +212,11 @@ impl Operation {
         }
     }
 
+    /// Whether it is one on a document.
+    pub(crate) fn is_on_documents(&self) -> bool {
+        self.place().is_some() || matches!(self, Self::Create { .. })
+    }
+
     /// Its conditions, if it is one on a document or collection.
     pub(crate) fn preconditions(&self) -> Option<&Preconditions> {
         match self {

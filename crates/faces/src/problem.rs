@@ -31,6 +31,7 @@ pub(crate) enum Kind {
     NotAcceptable,
     BodyTimeout,
     Conflict,
+    ServiceRefused,
     Duplicate,
     PatchMismatch,
     StepFailed,
@@ -68,7 +69,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 42] = [
+    pub(crate) const ALL: [Self; 43] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -87,6 +88,7 @@ impl Kind {
         Self::NotAcceptable,
         Self::BodyTimeout,
         Self::Conflict,
+        Self::ServiceRefused,
         Self::Duplicate,
         Self::PatchMismatch,
         Self::StepFailed,
@@ -139,6 +141,7 @@ impl Kind {
             Self::BodyTimeout => ("body-timeout", 408, "The request body came too slowly"),
             Self::Duplicate => ("duplicate", 409, "Another document has the same unique values"),
             Self::Conflict => ("conflict", 409, "The transaction lost to another"),
+            Self::ServiceRefused => ("service-refused", 409, "The application refuses"),
             Self::PatchMismatch => {
                 ("patch-mismatch", 409, "The document is not as the patch expects")
             }
@@ -218,6 +221,8 @@ pub(crate) struct Problem {
 /// What a problem tells beside its detail.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct More {
+    /// The status, where it is not that of the kind.
+    pub status: Option<u16>,
     /// The methods that are allowed, as the Allow field lists them.
     pub allow: Option<String>,
     /// The media types that the method takes, as Accept lists them.
@@ -258,6 +263,18 @@ impl Problem {
         self
     }
 
+    /// With another status than its kind has.
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.more().status = Some(status);
+        self
+    }
+
+    /// Its status.
+    pub(crate) fn status(&self) -> u16 {
+        let own = self.more.as_ref().and_then(|more| more.status);
+        own.unwrap_or_else(|| self.kind.row().status)
+    }
+
     /// Said after the repository was looked at, up to `commit`.
     pub(crate) fn at(mut self, commit: CommitNumber) -> Self {
         self.more().commit = Some(commit);
@@ -285,7 +302,8 @@ impl Problem {
 
     /// The problem as `application/problem+json`.
     pub(crate) fn to_json(&self) -> String {
-        let Row { name, status, title } = self.kind.row();
+        let Row { name, title, .. } = self.kind.row();
+        let status = self.status();
         let mut json = serde_json::json!({
             "type": format!("/errors/{name}"),
             "title": title,

@@ -29,6 +29,8 @@ pub(crate) struct Reactor {
     pub repository: Arc<Repository>,
     /// The workers, if there is an application.
     pub pool: Option<Arc<gem::Pool>>,
+    /// The application that they serve.
+    pub app: Option<gem::AppReader>,
     pub gate: Gate,
     pub mailbox: Arc<Mailbox>,
     pub room: Room,
@@ -97,6 +99,13 @@ impl Reactor {
             self.meter.body_bytes.store(self.room.used_bytes(), Ordering::Relaxed);
             self.log.flush();
         }
+    }
+
+    /// Whether `is_asked` says so of the application's services, if it has any.
+    pub(crate) fn asks(&self, is_asked: impl FnOnce(&gem::Services) -> bool) -> bool {
+        self.app.as_ref().is_some_and(|reader| {
+            reader.with(|app| !app.services().is_empty() && is_asked(app.services()))
+        })
     }
 
     /// Runs `work` on a thread that may block. Waits its turn when all are taken.

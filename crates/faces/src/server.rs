@@ -399,6 +399,7 @@ impl Seed {
     fn grow(self) -> (Reactor, tokio::sync::mpsc::Receiver<Arrival>) {
         let reactor = Reactor {
             repository: self.repository,
+            app: self.pool.as_ref().map(|pool| pool.app_reader()),
             pool: self.pool,
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,

@@ -109,6 +109,7 @@ app.get("/catch", ({ db }) => {
   try { db.notes.put("a", { n: -1 }); } catch (error) { return [error.status, error.message]; }
 });
 app.get("/throw", ({ db }) => { db.notes.put("b", { n: undefined.x }); });
+app.get("/change", ({ db }) => { db.notes.get("a").n = -2; });
 app.get("/wrong", () => { refuse(500, "no"); });
 "#,
     );
@@ -120,6 +121,8 @@ app.get("/wrong", () => { refuse(500, "no"); });
     assert_eq!(site.stored("notes", "a"), None);
     assert_eq!(site.get("/put?n=5").status, 204);
     assert_eq!(site.stored("notes", "a").unwrap(), r#"{"n":5}"#);
+    let late = site.get("/change");
+    assert_eq!((late.status, text(&late).as_str()), (422, "n must not be negative\n"));
     site.store_json("notes", "a", r#"{"n":5,"locked":true}"#);
     assert_eq!(site.get("/put?n=6").status, 409);
     assert!(failure(&site, "/wrong").contains("from 400 to 499, got 500"));

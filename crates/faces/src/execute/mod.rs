@@ -6,10 +6,12 @@ mod once;
 mod patch;
 mod record;
 mod refusal;
+mod served;
 mod stage;
 mod transact;
 mod work;
 
+use crate::dispatch::failed;
 use crate::operation::{Executed, Operation, Outcome, Transact};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
@@ -21,17 +23,15 @@ use repository::{
 use std::sync::Arc;
 
 /// Runs `operation` and waits until its outcome may be revealed.
-pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<Executed, Problem> {
-    let is_tried = !is_long(&operation) && !reports_conflicts(&operation);
-    let tried = is_tried.then(|| reactor.repository.try_run(|tx| body(&operation, tx, ON_REACTOR)));
-    let ran = match tried {
-        Some(Ok(Attempt::Done(ran))) => Ok(ran),
-        None
-        | Some(Ok(Attempt::Contended))
-        | Some(Err(RunError::Body { error: Refusal::Long, .. })) => {
-            run_elsewhere(operation, reactor).await?
-        }
-        Some(Err(error)) => Err(End::Refused(error)),
+/// `caller` tells who asks, to services.
+pub(crate) async fn execute(
+    operation: Operation,
+    caller: impl FnOnce() -> gem::Caller,
+    reactor: &Reactor,
+) -> Result<Executed, Problem> {
+    let ran = match reactor.asks(|services| served::is_asked(&operation, services)) {
+        true => served::run(operation, caller(), reactor).await?,
+        false => run(operation, reactor).await?,
     };
     match ran {
         Ok(ran) => {
@@ -40,6 +40,21 @@ pub(crate) async fn execute(operation: Operation, reactor: &Reactor) -> Result<E
         }
         Err(end) => Err(refuse(end, reactor).await?),
     }
+}
+
+/// Runs an operation that services are not asked about.
+async fn run(operation: Operation, reactor: &Reactor) -> Result<RunResult, Problem> {
+    let is_tried = !is_long(&operation) && !reports_conflicts(&operation);
+    let tried = is_tried.then(|| reactor.repository.try_run(|tx| body(&operation, tx, ON_REACTOR)));
+    Ok(match tried {
+        Some(Ok(Attempt::Done(ran))) => Ok(ran),
+        None
+        | Some(Ok(Attempt::Contended))
+        | Some(Err(RunError::Body { error: Refusal::Long, .. })) => {
+            run_elsewhere(operation, reactor).await?
+        }
+        Some(Err(error)) => Err(End::Refused(error)),
+    })
 }
 
 /// Where a transaction's body runs: what takes long must not hold up the reactor's connections.
@@ -67,6 +82,11 @@ enum End {
     /// The serial lane has its documents, and it does not want to wait.
     HeldBack,
 }
+
+/// What is done in a transaction, which it gives back.
+trait Body: FnMut(Transaction) -> (Transaction, Result<Staged, Refusal>) {}
+
+impl<F: FnMut(Transaction) -> (Transaction, Result<Staged, Refusal>)> Body for F {}
 
 type RunResult = Result<Ran<Staged>, End>;
 
@@ -101,7 +121,10 @@ fn reports_conflicts(operation: &Operation) -> bool {
 async fn run_elsewhere(operation: Operation, reactor: &Reactor) -> Result<RunResult, Problem> {
     let repository = Arc::clone(&reactor.repository);
     let run = move || match reports_conflicts(&operation) {
-        true => run_reporting(&repository, &operation),
+        true => run_reporting(&repository, &mut |mut tx: Transaction| {
+            let staged = body(&operation, &mut tx, ELSEWHERE);
+            (tx, staged)
+        }),
         false => repository.run(|tx| body(&operation, tx, ELSEWHERE)).map_err(End::Refused),
     };
     reactor.off_thread(run).await
@@ -109,14 +132,14 @@ async fn run_elsewhere(operation: Operation, reactor: &Reactor) -> Result<RunRes
 
 /// One try, and the report if it lost. One that lost its name to the same request tries again: it
 /// finds the other's answer.
-fn run_reporting(repository: &Repository, operation: &Operation) -> RunResult {
+fn run_reporting(repository: &Repository, body: &mut impl Body) -> RunResult {
     for _ in 1..OPTIMISTIC_TRIES {
-        match run_once(repository, operation) {
+        match run_once(repository, body) {
             Err(End::Lost(conflict)) if is_over_own(&conflict) => {}
             other => return other,
         }
     }
-    run_once(repository, operation)
+    run_once(repository, body)
 }
 
 /// Whether something of Sarsen's own was fought over.
@@ -125,11 +148,11 @@ fn is_over_own(conflict: &Conflict) -> bool {
 }
 
 /// One try, and the report if it lost.
-fn run_once(repository: &Repository, operation: &Operation) -> RunResult {
-    let mut tx = repository.begin().map_err(|error| End::Refused(RunError::Begin(error)))?;
+fn run_once(repository: &Repository, body: &mut impl Body) -> RunResult {
+    let tx = repository.begin().map_err(|error| End::Refused(RunError::Begin(error)))?;
     let wait_for = tx.view();
-    let value = body(operation, &mut tx, ELSEWHERE)
-        .map_err(|error| End::Refused(RunError::Body { error, wait_for }))?;
+    let (tx, value) = body(tx);
+    let value = value.map_err(|error| End::Refused(RunError::Body { error, wait_for }))?;
     let durability = tx.durability();
     let done = |wait_for, committed| Ran { value, wait_for, committed, durability, conflicts: 0 };
     match tx.commit().map_err(|error| End::Refused(RunError::Commit(error)))? {
@@ -146,6 +169,9 @@ fn run_once(repository: &Repository, operation: &Operation) -> RunResult {
 /// The problem of a run without an outcome, when it may be told.
 async fn refuse(end: End, reactor: &Reactor) -> Result<Problem, Poisoned> {
     let (problem, wait_for): (Problem, _) = match end {
+        End::Refused(RunError::Body { error: Refusal::Call(failure), wait_for }) => {
+            (failed(&failure.at(wait_for), reactor.development), wait_for)
+        }
         End::Refused(RunError::Body { error, wait_for }) => (error.into(), wait_for),
         End::Refused(RunError::Begin(error)) => return Ok(error.into()),
         End::Refused(RunError::Duplicate { duplicate, wait_for }) => (duplicate.into(), wait_for),

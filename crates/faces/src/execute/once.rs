@@ -10,7 +10,7 @@
 use super::refusal::Refusal;
 use super::{Staged, Thread, record, stage};
 use crate::limits::{ANSWER_AGE_MAX, ANSWER_BYTES_MAX};
-use crate::operation::{Once, Operation};
+use crate::operation::{Once, Operation, Outcome};
 use repository::{CollectionName, Durability, MediaType, Timestamp, Transaction};
 
 const COLLECTION: &str = "_answers";
@@ -19,21 +19,38 @@ const COLLECTION: &str = "_answers";
 const MEDIA_TYPE: &str = "application/vnd.sarsen.answer";
 
 pub(super) fn stage(once: &Once, tx: &mut Transaction, thread: Thread) -> Result<Staged, Refusal> {
-    let collection =
-        CollectionName::new(COLLECTION).map_err(|error| Refusal::Internal(error.to_string()))?;
+    if let Some(known) = known(once, tx)? {
+        return Ok(known);
+    }
+    let outcome = stage::stage(&once.operation, tx, thread)?;
+    remember(once, outcome, tx)
+}
+
+fn collection() -> Result<CollectionName, Refusal> {
+    CollectionName::new(COLLECTION).map_err(|error| Refusal::Internal(error.to_string()))
+}
+
+/// What it came to when it was performed before.
+pub(super) fn known(once: &Once, tx: &mut Transaction) -> Result<Option<Staged>, Refusal> {
     if let Operation::Transact(list) = &once.operation {
         tx.set_isolation(list.isolation);
     }
-    if let Some(answer) = tx.get(&collection, &once.key)? {
-        let known = record::decode(&answer.body).map_err(Refusal::Internal)?;
-        if known.fingerprint != once.fingerprint {
-            return Err(Refusal::KeyReused);
-        }
-        // The collection has the default settings, and so every commit with an answer is synced.
-        let earlier = Some((answer.version, Durability::Synced));
-        return Ok(Staged { outcome: known.outcome, earlier });
+    let Some(answer) = tx.get(&collection()?, &once.key)? else { return Ok(None) };
+    let known = record::decode(&answer.body).map_err(Refusal::Internal)?;
+    if known.fingerprint != once.fingerprint {
+        return Err(Refusal::KeyReused);
     }
-    let outcome = stage::stage(&once.operation, tx, thread)?;
+    // The collection has the default settings, and so every commit with an answer is synced.
+    let earlier = Some((answer.version, Durability::Synced));
+    Ok(Some(Staged { outcome: known.outcome, earlier }))
+}
+
+/// Stages what it came to, to be known the next time.
+pub(super) fn remember(
+    once: &Once,
+    outcome: Outcome,
+    tx: &mut Transaction,
+) -> Result<Staged, Refusal> {
     let answer = record::encode(once.fingerprint, &outcome);
     if answer.len() > ANSWER_BYTES_MAX {
         return Err(Refusal::AnswerTooLarge);
@@ -41,6 +58,6 @@ pub(super) fn stage(once: &Once, tx: &mut Transaction, thread: Thread) -> Result
     let age_ms = u64::try_from(ANSWER_AGE_MAX.as_millis()).unwrap_or(u64::MAX);
     let expires = Timestamp(tx.time().0.saturating_add(age_ms));
     let media_type = MediaType::Other(MEDIA_TYPE.into());
-    tx.put(&collection, &once.key, media_type, answer.into(), Some(expires))?;
+    tx.put(&collection()?, &once.key, media_type, answer.into(), Some(expires))?;
     Ok(Staged { outcome, earlier: None })
 }

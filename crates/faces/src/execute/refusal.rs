@@ -41,6 +41,17 @@ pub(super) enum Refusal {
     Long,
     /// A query without a result.
     Query(QueryError),
+    /// A service refuses, and says so to the client.
+    Service {
+        status: u16,
+        message: String,
+    },
+    /// The collection's service is asked about JSON.
+    ServiceNeedsJson {
+        got: String,
+    },
+    /// A service failed.
+    Call(gem::CallFailure),
     /// A collection that nobody has made.
     NoCollection(CollectionName),
     /// Settings that a collection cannot have.
@@ -129,6 +140,15 @@ impl From<Refusal> for Problem {
             Refusal::Steps(failed) => steps(failed),
             Refusal::Long => Self::internal(&"an operation ran on no thread"),
             Refusal::Query(error) => query(error),
+            Refusal::Service { status, message } => {
+                Self::new(Kind::ServiceRefused, message).with_status(status)
+            }
+            Refusal::ServiceNeedsJson { got } => Self::new(
+                Kind::UnsupportedMediaType,
+                format!("the collection's service takes application/json; got {got}"),
+            ),
+            // `execute` knows how much of it may be told.
+            Refusal::Call(_) => Self::new(Kind::HandlerFailed, "nothing was changed"),
             Refusal::NoCollection(name) => Self::new(
                 Kind::NotFound,
                 format!("there is no collection {name}; the first document in it makes it"),
@@ -197,7 +217,7 @@ fn step(index: usize, problem: &Problem) -> Value {
     let mut listed = json!({
         "operation": index,
         "type": format!("/errors/{}", row.name),
-        "status": row.status,
+        "status": problem.status(),
         "detail": problem.detail,
     });
     for (name, value) in problem.more.iter().flat_map(|more| &more.members) {

@@ -3,6 +3,7 @@
 use super::refusal::Refusal;
 use super::work::Work;
 use super::{Thread, collections, patch, transact};
+use crate::acceptable::Acceptable;
 use crate::operation::Written;
 use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
 use crate::preconditions::{Preconditions, Verdict};
@@ -28,13 +29,22 @@ pub(super) fn stage(
         | Operation::Configure { .. } => collections::stage(operation, tx, &Work::new(thread)),
         // Names are not nested.
         Operation::Once(once) => stage(&once.operation, tx, thread),
+        _ => {
+            check_create(operation)?;
+            step(operation, tx, Mode { work: &Work::new(thread), is_listed: false })
+        }
+    }
+}
+
+/// The collection itself has no representation that a condition could be about.
+pub(super) fn check_create(operation: &Operation) -> Result<(), Refusal> {
+    match operation {
         Operation::Create { preconditions, .. }
-            // The collection itself has no representation that a condition could be about.
             if preconditions.for_write(None) == Verdict::Failed =>
         {
             Err(Refusal::PreconditionFailed { current: None })
         }
-        _ => step(operation, tx, Mode { work: &Work::new(thread), is_listed: false }),
+        _ => Ok(()),
     }
 }
 
@@ -55,11 +65,7 @@ pub(super) fn step(
 ) -> Result<Outcome, Refusal> {
     match operation {
         Operation::Get { place, preconditions, acceptable } => {
-            let document = tx.get(&place.collection, &place.key)?.ok_or(Refusal::NotFound)?;
-            if acceptable.as_ref().is_some_and(|a| !a.admits(&document.media_type)) {
-                return Err(Refusal::NotAcceptable { is: document.media_type.clone() });
-            }
-            get(document, preconditions, mode)
+            get(found(tx, place, acceptable.as_deref())?, preconditions, mode)
         }
         Operation::Put { place, content, preconditions, returns } => {
             let current = tx.get(&place.collection, &place.key)?;
@@ -84,6 +90,32 @@ pub(super) fn step(
         _ => {
             unreachable!("a list holds operations on documents only")
         }
+    }
+}
+
+/// The document to be shown.
+pub(super) fn found(
+    tx: &mut Transaction,
+    at: &Place,
+    acceptable: Option<&Acceptable>,
+) -> Result<Arc<Document>, Refusal> {
+    let document = tx.get(&at.collection, &at.key)?.ok_or(Refusal::NotFound)?;
+    if acceptable.is_some_and(|a| !a.admits(&document.media_type)) {
+        return Err(Refusal::NotAcceptable { is: document.media_type.clone() });
+    }
+    Ok(document)
+}
+
+/// As `get`, for a document that may look different each time it is shown: nobody can be told that
+/// what they have is the same.
+pub(super) fn get_anew(
+    document: Arc<Document>,
+    conditions: &Preconditions,
+    mode: Mode<'_>,
+) -> Result<Outcome, Refusal> {
+    match get(Arc::clone(&document), conditions, mode)? {
+        Outcome::NotModified { .. } => Ok(Outcome::Found(document)),
+        other => Ok(other),
     }
 }
 
@@ -161,15 +193,24 @@ fn create(
 ) -> Result<Outcome, Refusal> {
     let key = free_key(tx, collection, name)?;
     let place = Place { collection: collection.clone(), key };
-    write(tx, &place, content)?;
-    let mut written = written(tx, &place, true, returns)?;
-    written.made_at = Some(place);
-    Ok(Outcome::Written(written))
+    create_at(tx, &place, (content, returns)).map(Outcome::Written)
+}
+
+/// Writes a document where none is.
+pub(super) fn create_at(
+    tx: &mut Transaction,
+    at: &Place,
+    (content, returns): (&Content, Returns),
+) -> Result<Written, Refusal> {
+    write(tx, at, content)?;
+    let mut written = written(tx, at, true, returns)?;
+    written.made_at = Some(at.clone());
+    Ok(written)
 }
 
 /// A taken key gets a suffix. A generated one that is taken is next to impossible, but overwriting
 /// its document would be a lost update.
-fn free_key(
+pub(super) fn free_key(
     tx: &mut Transaction,
     collection: &CollectionName,
     name: &NewKey,

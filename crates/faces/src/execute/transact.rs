@@ -18,15 +18,29 @@ pub(super) fn stage(
     tx: &mut Transaction,
     thread: Thread,
 ) -> Result<Outcome, Refusal> {
-    tx.set_isolation(list.isolation);
-    check(list, tx)?;
+    begin(list, tx)?;
     let work = Work::new(thread);
+    perform(list, |operation| step(operation, tx, Mode { work: &work, is_listed: true }))
+}
+
+/// Checks every condition.
+pub(super) fn begin(list: &Transact, tx: &mut Transaction) -> Result<(), Refusal> {
+    tx.set_isolation(list.isolation);
+    check(list, tx)
+}
+
+/// Performs the operations one after the other.
+pub(super) fn perform(
+    list: &Transact,
+    mut perform: impl FnMut(&Operation) -> Result<Outcome, Refusal>,
+) -> Result<Outcome, Refusal> {
     let mut outcomes = Vec::with_capacity(list.steps.len());
     let mut shown_bytes = 0;
     for (index, operation) in list.steps.iter().enumerate() {
-        let outcome = match step(operation, tx, Mode { work: &work, is_listed: true }) {
+        let outcome = match perform(operation) {
             Err(Refusal::NotFound) if matches!(operation, Operation::Get { .. }) => Outcome::Absent,
-            Err(Refusal::Long) => return Err(Refusal::Long),
+            // Of the whole list.
+            Err(refusal @ (Refusal::Long | Refusal::Call(_))) => return Err(refusal),
             other => other.map_err(|refusal| Refusal::Steps(vec![(index, refusal)]))?,
         };
         shown_bytes += shown(&outcome);

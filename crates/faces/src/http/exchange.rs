@@ -1,6 +1,7 @@
 //! One exchange: the walk of a request from its head to its reply. How the bytes travel is in
 //! `connection`; what a request means is in `rest`.
 
+use crate::access::Principal;
 use crate::dispatch::{Answer, Call, dispatch};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
@@ -27,7 +28,7 @@ pub(crate) enum Settled {
 pub(super) async fn answer(
     parts: &Parts,
     body: &mut Option<Incoming>,
-    (asker, connection): (&Asker, &Connection),
+    (asker, principal, connection): (&Asker, &Principal, &Connection),
 ) -> Result<Settled, Problem> {
     let reactor = &*connection.reactor;
     if body.is_some() {
@@ -49,5 +50,9 @@ pub(super) async fn answer(
             (Call::App(app::request(parts, asker, read.bytes)), Some(read.reserved))
         }
     };
-    dispatch(call, reactor).await.map(Settled::Answer)
+    let caller = || gem::Caller {
+        request: app::request(parts, asker, Bytes::new()),
+        principal: principal.token_id().map(str::to_owned),
+    };
+    dispatch(call, caller, reactor).await.map(Settled::Answer)
 }

@@ -218,8 +218,8 @@ fn listed(list: String) -> HeaderValue {
 }
 
 pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
-    let status = StatusCode::from_u16(problem.kind.row().status)
-        .expect("the table has statuses of 400 to 599 only, which a test checks");
+    let status = StatusCode::from_u16(problem.status())
+        .expect("the table has statuses of 400 to 599 only, which a test checks, services 4xx");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
     if let Some(seconds) = problem.kind.retry_after_s() {
         headers.insert(RETRY_AFTER, seconds.into());

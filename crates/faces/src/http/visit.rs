@@ -127,8 +127,8 @@ async fn settle(
     if is_named || matches!(visit.kind, Kind::Collections | Kind::Transaction) {
         parts.extensions.insert(principal.clone());
     }
-    let (_, connection) = from;
-    let settled = exchange::answer(&parts, body, from).await;
+    let (asker, connection) = from;
+    let settled = exchange::answer(&parts, body, (asker, principal, connection)).await;
     let response = reply::write(settled, parts);
     let bytes = response.body().size_hint().exact().unwrap_or(0);
     if bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64 || visit.method == Method::Head {

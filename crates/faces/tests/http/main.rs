@@ -27,6 +27,7 @@ mod openapi;
 mod patch;
 mod prefer;
 mod queries;
+mod services;
 mod site;
 mod slow;
 mod tls;

@@ -190,6 +190,10 @@ export function finish() {
     const reply = answer(turn.result);
     flush(turn);
     return reply;
+  } catch (error) {
+    // Of a service that was asked about what the handler changed.
+    if (error instanceof Refusal) return refuse(error);
+    throw error;
   } finally {
     end();
     current = undefined;
