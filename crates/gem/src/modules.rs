@@ -28,6 +28,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen", include_str!("js/sarsen.js")),
     ("sarsen:app", include_str!("js/app.js")),
     ("sarsen:db", include_str!("js/db.js")),
+    ("sarsen:documents", include_str!("js/documents.js")),
+    ("sarsen:durations", include_str!("js/durations.js")),
     ("sarsen:globals", include_str!("js/globals.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),

@@ -2,6 +2,8 @@
 //! byte for byte: on this rests that an unchanged document is found unchanged.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
+mod support;
+
 use repository::json::canonicalize;
 use rquickjs::{Context, Function, Runtime};
 
@@ -163,4 +165,38 @@ fn what_javascript_writes_is_canonical() {
             assert_eq!(canonical.as_deref(), Ok(written.as_str()), "seed {seed}");
         }
     });
+}
+
+#[test]
+fn what_a_handler_stores_is_what_javascript_writes() {
+    let site = support::site(
+        r#"app.post("/", ({ db, request }) => request.json().map((text, i) => {
+             const value = JSON.parse(text);
+             db.notes.put(`${i}`, value);
+             return JSON.stringify(value);
+           }));
+           app.post("/back", ({ db, request }) => {
+             for (let i = 0; i < request.json().length; i++) db.notes.get(`${i}`);
+           });"#,
+    );
+    for round in 0..20 {
+        let texts: Vec<String> = (0..200).map(|i| Generator(round * 200 + i).value(4)).collect();
+        let quoted: Vec<String> = texts.iter().map(|text| repository::json::quote(text)).collect();
+        let body = format!("[{}]", quoted.join(","));
+        let post = |path| {
+            let mut request = support::request("POST", path);
+            request.body = body.clone().into();
+            support::text(&site.send(request).unwrap())
+        };
+        let written = post("/");
+        let written: Vec<_> = repository::json::children(&written).map(|c| c.value).collect();
+        for (i, (text, written)) in texts.iter().zip(&written).enumerate() {
+            let stored = site.stored("notes", &i.to_string()).unwrap();
+            let quoted = canonicalize(repository::json::quote(&stored).as_bytes()).unwrap();
+            assert_eq!(String::from_utf8(quoted).unwrap(), *written, "{text}");
+        }
+        let before = site.written();
+        post("/back");
+        assert_eq!(site.written(), before, "what is read is found unchanged");
+    }
 }

@@ -5,10 +5,12 @@
 // references in a circle would leave each request's garbage to the collector.
 let current = 0;
 let last = 0;
+let numbers = 0;
 
 export function begin() {
   last += 1;
   current = last;
+  numbers = 0;
   return current;
 }
 
@@ -23,4 +25,10 @@ export function now() {
 
 export function check(life) {
   if (life !== current) throw new Error("the request is over");
+}
+
+// A number that nothing else of the request has.
+export function number() {
+  numbers += 1;
+  return numbers - 1;
 }

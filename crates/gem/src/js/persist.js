@@ -1,52 +1,74 @@
-// The border between JavaScript values and stored JSON: what can be stored, and a clear refusal
-// that names the place in the document for everything else.
-const { stringify, parse } = JSON;
-const { getPrototypeOf } = Object;
-const { isArray } = Array;
+// The border between JavaScript values and stored JSON: dates and bytes, which JSON has not, have a
+// form of their own there (docs/persistence.md); what would be lost is refused. The walk over a
+// value is native (natives/encode.rs); here is what it asks about objects that are not plain.
+import { native } from "sarsen:native";
 
-export { parse };
+const { defineProperty, freeze: seal, keys, getOwnPropertyNames, getPrototypeOf } = Object;
+const { isArray } = Array;
+const { fromBase64 } = Uint8Array;
+
+export const { parse } = JSON;
+
+// As they are before an application is loaded, which may change prototypes.
+const method = (type, name) => Function.prototype.call.bind(type.prototype[name]);
+const timeOf = method(Date, "getTime");
+const isoOf = method(Date, "toISOString");
+const base64Of = method(Uint8Array, "toBase64");
 
 // Objects that JSON.stringify would turn into `{}` or into something that reads back differently.
 const LOSSY = [
-  Map, Set, WeakMap, WeakSet, WeakRef, Promise, RegExp, Error, ArrayBuffer, DataView,
-  getPrototypeOf(Uint8Array), Number, String, Boolean, Symbol, BigInt,
-];
+  Map, Set, WeakMap, WeakSet, WeakRef, Promise, RegExp, Error, DataView, getPrototypeOf(Uint8Array),
+  globalThis.SharedArrayBuffer, Number, String, Boolean, Symbol, BigInt,
+].filter((type) => type !== undefined);
 
-// Why JSON cannot hold `member`, which is at `key` of `holder`; undefined if it can.
-function fault(holder, key, member) {
-  switch (typeof member) {
-    case "string":
-    case "boolean":
-      return undefined;
-    case "number":
-      return member - member === 0 ? undefined : `the number ${member}`;
-    case "undefined":
-      return isArray(holder) ? "undefined in an array (use null)" : undefined;
-    case "object":
-      return objectFault(holder, key, member);
-    default:
-      return `a ${typeof member}`;
+// What the walk makes of an object that is not plain: a text is what is written for it; a fault is
+// in an array; undefined: what its toJSON gives, or its own members.
+export function special(value) {
+  if (value instanceof Date) {
+    return Number.isNaN(timeOf(value)) ? ["an invalid Date"] : `{"$date":"${isoOf(value)}"}`;
   }
+  if (value instanceof Uint8Array) return `{"$bytes":"${base64Of(value)}"}`;
+  if (value instanceof ArrayBuffer) return `{"$bytes":"${base64Of(new Uint8Array(value))}"}`;
+  // Arrays are plain; this one is not.
+  if (isArray(value)) return ["a Proxy of an array"];
+  const type = LOSSY.find((type) => value instanceof type);
+  return type && [`a ${type.name}`];
 }
 
-function objectFault(holder, key, member) {
-  if (member === null) {
-    // An invalid Date says null when it is asked for its JSON.
-    return holder[key] instanceof Date ? "an invalid Date" : undefined;
+// Makes dates and bytes of the objects in a parsed text that stand for them.
+export function revive(value) {
+  if (!isObject(value)) return value;
+  if (isArray(value)) {
+    for (let i = 0; i < value.length; i++) value[i] = revive(value[i]);
+    return value;
   }
-  const prototype = getPrototypeOf(member);
-  if (prototype === Object.prototype || prototype === null || isArray(member)) return undefined;
-  const type = LOSSY.find((type) => member instanceof type);
-  return type && `a ${type.name || "typed array"}`;
+  const names = keys(value);
+  if (names.length === 1) {
+    const tagged = untag(names[0], value[names[0]]);
+    if (tagged !== undefined) return tagged;
+  }
+  for (const name of names) {
+    const member = value[name];
+    const revived = revive(member);
+    if (revived !== member) defineProperty(value, name, { value: revived });
+  }
+  return value;
 }
 
-const REFUSED = new Error("refused");
-
-// JSON.stringify calls this with what it is about to write, after any toJSON. So what is checked
-// is what is stored.
-function check(key, member) {
-  if (fault(this, key, member) !== undefined) throw REFUSED;
-  return member;
+// Only what would be written the same: any other object with such a member is just that.
+function untag(name, text) {
+  if (typeof text !== "string") return undefined;
+  if (name === "$date") {
+    const date = new Date(text);
+    return !Number.isNaN(timeOf(date)) && isoOf(date) === text ? date : undefined;
+  }
+  if (name !== "$bytes") return undefined;
+  try {
+    const bytes = fromBase64.call(Uint8Array, text);
+    return base64Of(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export function isObject(value) {
@@ -55,57 +77,15 @@ export function isObject(value) {
 
 // The JSON text of a document. If it cannot be stored, `where(...named)` is its name.
 export function encode(value, where, ...named) {
-  let text;
-  try {
-    text = stringify(value, check);
-  } catch (error) {
-    const found = locate(value);
-    if (found === undefined) throw error;
-    throw new TypeError(
-      `${where(...named)}: the value at "${found.path}" is ${found.fault}, which cannot be stored`,
-    );
-  }
-  if (text === undefined) {
-    throw new TypeError(`${where(...named)}: expected a value to store, got undefined`);
-  }
+  const text = native.encode(value, special);
+  if (typeof text !== "string") throw new TypeError(`${where(...named)}: ${text[0]}`);
   return text;
 }
 
-// Walks the same way as `encode` did, keeping the path, to say where it failed.
-function locate(value) {
-  const holders = [];
-  const path = [];
-  let found;
-  const visit = function (key, member) {
-    while (holders.length > 0 && holders.at(-1) !== this) {
-      holders.pop();
-      path.pop();
-    }
-    const why = holders.includes(member) ? "a cycle" : fault(this, key, member);
-    if (why !== undefined) {
-      found = { path: pointer([...path, key]), fault: why };
-      throw REFUSED;
-    }
-    if (isObject(member)) {
-      holders.push(member);
-      path.push(key);
-    }
-    return member;
-  };
-  try {
-    stringify(value, visit);
-  } catch (error) {
-    if (error !== REFUSED) return undefined;
-  }
-  return found;
-}
-
-// RFC 6901. The first token is JSON.stringify's own wrapper around the document.
-function pointer(tokens) {
-  return tokens
-    .slice(1)
-    .map((token) => "/" + token.replaceAll("~", "~0").replaceAll("/", "~1"))
-    .join("");
+// The value that a stored text stands for.
+export function decode(text) {
+  const value = parse(text);
+  return text.includes("$date") || text.includes("$bytes") ? revive(value) : value;
 }
 
 // The tokens of an RFC 6901 pointer.
@@ -116,11 +96,34 @@ export function tokensOf(path) {
     .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-// Freezes a value that came out of JSON text, all the way down.
+// Freezes a value that came out of JSON text, all the way down. Bytes cannot be frozen: those in a
+// frozen value are a copy that nobody else has.
 export function freeze(value) {
-  if (isObject(value)) {
-    for (const key of Object.keys(value)) freeze(value[key]);
-    Object.freeze(value);
+  if (!isObject(value)) return value;
+  if (isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (isObject(value[i])) freeze(value[i]);
+  } else if (value instanceof Date) {
+    for (const name of SETTERS) defineProperty(value, name, { value: refuse });
+  } else if (value instanceof Uint8Array) {
+    return value;
+  } else {
+    for (const name of keys(value)) if (isObject(value[name])) freeze(value[name]);
   }
-  return value;
+  return seal(value);
+}
+
+const SETTERS = getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith("set"));
+
+function refuse() {
+  throw new TypeError("the date is read-only");
+}
+
+// What is said to whoever changes a frozen value. The engine's own message names the member only.
+const FROZEN = /(is read-only|is not extensible|not configurable|could not delete property)$/;
+
+// `error`, or a clearer one if a frozen value was about to be changed.
+export function explain(error) {
+  if (!(error instanceof TypeError) || !FROZEN.test(error.message)) return error;
+  error.message += " (what peek, range and query give is read-only; use get(key) to change it)";
+  return error;
 }

@@ -2,7 +2,7 @@
 // call is about is found and staged by others: by `db` for handlers, by a face for its clients.
 import { check, now } from "sarsen:life";
 import { native } from "sarsen:native";
-import { encode, freeze, isObject, parse } from "sarsen:persist";
+import { decode, encode, freeze, isObject } from "sarsen:persist";
 
 const { assign, getPrototypeOf, hasOwn, keys } = Object;
 const { isArray } = Array;
@@ -111,7 +111,7 @@ class Call {
 
   // The visitor's session as it is now; it cannot be changed here.
   get session() {
-    this.#session ??= freeze(parse(JSON.stringify(this.#turn.session)));
+    this.#session ??= freeze(decode(encode(this.#turn.session, () => "session")));
     return this.#session;
   }
 }
@@ -123,10 +123,10 @@ class Frame {
     this.collection = collection;
     this.method = method;
     this.key = key;
-    this.doc = doc === undefined ? undefined : parse(doc);
+    this.doc = doc === undefined ? undefined : decode(doc);
     // What is shown may be shaped; what is there cannot be changed in this way.
     if (method !== "GET") freeze(this.doc);
-    this.body = body === undefined ? undefined : parse(body);
+    this.body = body === undefined ? undefined : decode(body);
     this.call = bound.call;
     this.title = `${collection}.${bound.name}`;
   }

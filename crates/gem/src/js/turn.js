@@ -3,7 +3,7 @@
 import { Database } from "sarsen:db";
 import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
-import { encode, parse } from "sarsen:persist";
+import { decode, encode, explain, parse } from "sarsen:persist";
 import { Refusal } from "sarsen:refuse";
 import { BadRequest, answer } from "sarsen:reply";
 import { begin as beginCall, bindTurns } from "sarsen:services";
@@ -108,7 +108,7 @@ class Turn {
     check(this.#life);
     if (current.session === undefined) {
       current.sessionText = native.session() ?? "{}";
-      current.session = parse(current.sessionText);
+      current.session = decode(current.sessionText);
     }
     return current.session;
   }
@@ -239,7 +239,7 @@ export function finishCall() {
     return [text, undefined, undefined];
   } catch (error) {
     if (error instanceof Refusal) return [undefined, error.status, error.message];
-    throw error;
+    throw explain(error);
   } finally {
     end();
     current = undefined;
@@ -250,6 +250,6 @@ function refuse(error) {
   if (error instanceof Refusal) {
     return [error.status, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
   }
-  if (!(error instanceof BadRequest)) throw error;
+  if (!(error instanceof BadRequest)) throw explain(error);
   return [400, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
 }

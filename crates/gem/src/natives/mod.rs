@@ -2,7 +2,9 @@
 //! the turn that is being served, does one thing, and turns an error into an exception.
 
 mod asides;
+mod base64;
 mod documents;
+mod encode;
 mod request;
 mod services;
 mod session;

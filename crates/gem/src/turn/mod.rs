@@ -13,7 +13,8 @@ use crate::random::{Random, Seed};
 use crate::route::Params;
 use crate::urlencoded::DecodeError;
 
-pub(crate) use documents::collection;
+use documents::Known;
+pub(crate) use documents::{Place, collection};
 use repository::limits::JSON_DEPTH_MAX;
 use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
 use session::Session;
@@ -38,6 +39,10 @@ pub(crate) enum TurnError {
     NotJson { collection: String, key: String, media_type: String },
     #[error("db.{collection} \"{key}\": expected at most {JSON_DEPTH_MAX} levels of nesting")]
     TooDeep { collection: String, key: String },
+    #[error(
+        "expected a media type such as image/jpeg, got {0:?}; values are stored as JSON by put"
+    )]
+    MediaType(String),
     // Of a session, no message has the key: whoever knows the id has the session.
     #[error("session: expected a JSON document, found {0}")]
     SessionNotJson(String),
@@ -80,6 +85,8 @@ pub(crate) struct Turn {
     transaction: Option<Transaction>,
     random: Option<Random>,
     session: Session,
+    /// What the handler has named and been given.
+    known: Known,
     log_records: u32,
     /// What the handler has awaited, and the answers; kept for every run.
     notes: Notes,
@@ -99,6 +106,7 @@ impl Turn {
             transaction: None,
             random: None,
             session: Session::Untouched,
+            known: Known::default(),
             log_records: 0,
             notes: Notes::default(),
             unreadable: None,
@@ -130,6 +138,7 @@ impl Turn {
     pub(crate) fn begin_run(&mut self) {
         self.random = None;
         self.session = Session::Untouched;
+        self.known.clear();
         self.log_records = 0;
         self.notes.begin();
         self.unreadable = None;

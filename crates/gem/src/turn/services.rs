@@ -19,6 +19,7 @@ impl Turn {
     /// Takes the transaction of a run that has begun, for one call.
     pub(crate) fn lend(&mut self, transaction: Transaction) {
         self.transaction = Some(transaction);
+        self.known.clear();
     }
 
     /// The text of a document that has expired and is still there.

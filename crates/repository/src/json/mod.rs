@@ -21,7 +21,7 @@ pub use changes::changed_paths;
 pub use number::format_number;
 pub use pointer::{PointerError, Span, check_pointer, locate, splice};
 pub use scan::{Child, children, depth};
-pub use text::{quote, unquote};
+pub use text::{append_quoted, quote, unquote};
 pub use three_way::three_way;
 
 /// Where and why a text is not JSON.

@@ -5,22 +5,31 @@ use std::borrow::Cow;
 /// `text` as a string of canonical text, with its quotes.
 pub fn quote(text: &str) -> String {
     let mut raw = String::with_capacity(text.len() + 2);
-    raw.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => raw.push_str("\\\""),
-            '\\' => raw.push_str("\\\\"),
-            '\u{8}' => raw.push_str("\\b"),
-            '\t' => raw.push_str("\\t"),
-            '\n' => raw.push_str("\\n"),
-            '\u{c}' => raw.push_str("\\f"),
-            '\r' => raw.push_str("\\r"),
-            c if c < ' ' => raw.push_str(&format!("\\u{:04x}", c as u32)),
-            c => raw.push(c),
-        }
-    }
-    raw.push('"');
+    append_quoted(text, &mut raw);
     raw
+}
+
+/// As `quote`, at the end of `out`.
+pub fn append_quoted(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text;
+    // Mostly there is nothing to escape.
+    while let Some(at) = rest.bytes().position(|b| b < b' ' || b == b'"' || b == b'\\') {
+        out.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            0x8 => out.push_str("\\b"),
+            b'\t' => out.push_str("\\t"),
+            b'\n' => out.push_str("\\n"),
+            0xc => out.push_str("\\f"),
+            b'\r' => out.push_str("\\r"),
+            control => out.push_str(&format!("\\u{control:04x}")),
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+    out.push('"');
 }
 
 /// What the string `raw` of a canonical text means. A lone surrogate, which UTF-8 cannot hold,
