@@ -7,6 +7,7 @@ use crate::errors::{Failure, Fault};
 use crate::exchange::Request;
 use crate::route::Params;
 use crate::services::{Method, Service, Services};
+use crate::session::Rules;
 use crate::turn::Turn;
 use bytes::Bytes;
 use repository::{CollectionName, CommitNumber, Key, Repository, Transaction};
@@ -31,7 +32,7 @@ pub struct Host<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) repository: &'a Arc<Repository>,
     pub(crate) cpu_limit: Duration,
-    pub(crate) session_idle: Duration,
+    pub(crate) sessions: Rules,
     /// The engine may be damaged and is to be thrown away.
     pub(crate) is_broken: Cell<bool>,
 }
@@ -85,7 +86,7 @@ impl Host<'_> {
     /// Starts the CPU time of an errand, with all its runs, for a caller.
     pub fn start(&self, caller: Caller) {
         self.engine.start_budget(self.cpu_limit, Duration::ZERO);
-        let turn = Turn::new(caller.request, Params::default(), self.session_idle);
+        let turn = Turn::new(caller.request, Params::default(), self.sessions);
         self.engine.slot.fill(turn.asked_by(caller.principal));
     }
 

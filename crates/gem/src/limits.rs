@@ -38,8 +38,21 @@ pub const HEAP_BYTES: RangeInclusive<i64> = (4 << 20)..=(1 << 30);
 /// What `idle_minutes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
 pub const IDLE_MINUTES: RangeInclusive<i64> = 1..=525_600;
 
-/// How long a session lives after it was last written, unless `sarsen.toml` says otherwise.
+/// What `lifetime_minutes` in `sarsen.toml` may be; browsers keep no cookie for more than 400 days
+/// (RFC 6265bis §5.5). Outside, or less than `idle_minutes`: `LoadError::Settings`.
+pub const LIFETIME_MINUTES: RangeInclusive<i64> = 1..=576_000;
+
+/// How long a session lives after it was last used, unless `sarsen.toml` says otherwise.
 pub const SESSION_IDLE_DEFAULT: Duration = Duration::from_secs(30 * 60);
+
+/// How long a session lives after it began, unless `sarsen.toml` says otherwise.
+pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Messages of `flash` that wait in a session. More: the oldest is dropped.
+pub const FLASHES_MAX: usize = 20;
+
+/// Characters (UTF-16 code units) of one of them, with its kind. More: `Failure::Handler`.
+pub const FLASH_CHARS_MAX: usize = 2_000;
 
 /// Times that one request may wait for what it awaits, each before another run. More:
 /// `Failure::Handler`.

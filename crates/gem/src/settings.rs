@@ -2,8 +2,9 @@
 
 use crate::errors::LoadError;
 use crate::limits::{
-    CPU_MS, HEAP_BYTES, IDLE_MINUTES, NAME_CHARS_MAX, SESSION_IDLE_DEFAULT, SETTINGS_BYTES_MAX,
+    CPU_MS, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, SETTINGS_BYTES_MAX,
 };
+use crate::session;
 use crate::thrown::position;
 use std::fs;
 use std::ops::{Range, RangeInclusive};
@@ -22,8 +23,8 @@ pub(crate) struct Settings {
     pub(crate) cpu_limit: Option<Duration>,
     /// Heap of one worker in bytes, if the application has its own limit.
     pub(crate) heap_limit: Option<usize>,
-    /// How long a session lives after it was last written.
-    pub(crate) session_idle: Duration,
+    /// How long sessions live, and their cookies.
+    pub(crate) sessions: session::Rules,
 }
 
 /// Reads the file `sarsen.toml` of an application.
@@ -69,16 +70,48 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         refuse_unknown(limits, "limits.", &["cpu_ms", "heap_bytes"])?;
     }
     if let Some(session) = session {
-        refuse_unknown(session, "session.", &["idle_minutes"])?;
+        refuse_unknown(session, "session.", SESSION_KEYS)?;
     }
-    let idle_minutes = whole(session, "idle_minutes", IDLE_MINUTES)?;
     Ok(Settings {
         name: name(table)?,
         cpu_limit: whole(limits, "cpu_ms", CPU_MS)?.map(Duration::from_millis),
         heap_limit: whole(limits, "heap_bytes", HEAP_BYTES)?.map(|bytes| bytes as usize),
-        session_idle: idle_minutes
-            .map_or(SESSION_IDLE_DEFAULT, |minutes| Duration::from_secs(minutes * 60)),
+        sessions: sessions(session)?,
     })
+}
+
+const SESSION_KEYS: &[&str] = &["idle_minutes", "lifetime_minutes", "persistent"];
+
+fn sessions(section: Option<&DeTable>) -> Result<session::Rules, Refusal> {
+    let default = session::Rules::default();
+    let minutes = |key, range| -> Result<Option<Duration>, Refusal> {
+        Ok(whole(section, key, range)?.map(|minutes| Duration::from_secs(minutes * 60)))
+    };
+    let idle = minutes("idle_minutes", IDLE_MINUTES)?.unwrap_or(default.idle);
+    let lifetime = minutes("lifetime_minutes", LIFETIME_MINUTES)?;
+    let is_persistent = truth(section, "persistent")?.unwrap_or(default.is_persistent);
+    if let Some(lifetime) = lifetime.filter(|lifetime| *lifetime < idle) {
+        let (lifetime, idle) = (lifetime.as_secs() / 60, idle.as_secs() / 60);
+        let why = format!(
+            "expected lifetime_minutes to be at least idle_minutes, {idle}; got {lifetime}"
+        );
+        return Err(refusal(span(section, "lifetime_minutes"), why));
+    }
+    // Without a lifetime of its own, an application may have a longer idle time than the default's.
+    let lifetime = lifetime.unwrap_or(default.lifetime.max(idle));
+    Ok(session::Rules { idle, lifetime, is_persistent })
+}
+
+fn span(section: Option<&DeTable>, key: &str) -> Range<usize> {
+    section.and_then(|section| section.get(key)).map_or(0..0, Spanned::span)
+}
+
+fn truth(section: Option<&DeTable>, key: &str) -> Result<Option<bool>, Refusal> {
+    let Some(value) = section.and_then(|section| section.get(key)) else { return Ok(None) };
+    let truth = value.get_ref().as_bool();
+    truth
+        .map(Some)
+        .ok_or_else(|| refusal(value.span(), format!("expected {key} to be true or false")))
 }
 
 fn name(table: &DeTable) -> Result<String, Refusal> {
@@ -172,13 +205,15 @@ mod tests {
         let least = parse("name = \"counter\"", "f").unwrap();
         assert_eq!(least.name, "counter");
         assert_eq!(least.cpu_limit, None);
-        assert_eq!(least.session_idle, SESSION_IDLE_DEFAULT);
+        assert_eq!(least.sessions, session::Rules::default());
         let most = "name = 'x'\n[limits]\ncpu_ms = 1_500\nheap_bytes = 0x1000000\n\
-                    [session]\nidle_minutes = 5\n";
+                    [session]\nidle_minutes = 5\nlifetime_minutes = 60\n\
+                    persistent = true\n";
         let most = parse(most, "f").unwrap();
         assert_eq!(most.cpu_limit, Some(Duration::from_millis(1500)));
         assert_eq!(most.heap_limit, Some(16 << 20));
-        assert_eq!(most.session_idle, Duration::from_secs(300));
+        let (idle, lifetime) = (Duration::from_secs(300), Duration::from_secs(3600));
+        assert_eq!(most.sessions, session::Rules { idle, lifetime, is_persistent: true });
     }
 
     #[test]
@@ -201,6 +236,17 @@ mod tests {
             let why = "sarsen.toml:3:10: expected cpu_ms to be a whole number from 1 to 60000";
             assert_eq!(refused(&text), why);
         }
+    }
+
+    #[test]
+    fn a_sessions_lifetime_is_not_shorter_than_its_idle_time() {
+        let why =
+            "sarsen.toml:3:20: expected lifetime_minutes to be at least idle_minutes, 30; got 9";
+        assert_eq!(refused("name = 'x'\n[session]\nlifetime_minutes = 9"), why);
+        let long = parse("name = 'x'\n[session]\nidle_minutes = 500_000", "f").unwrap();
+        assert_eq!(long.sessions.lifetime, long.sessions.idle);
+        let why = "sarsen.toml:3:14: expected persistent to be true or false";
+        assert_eq!(refused("name = 'x'\n[session]\npersistent = 1"), why);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Worker {
     pub(crate) fn serve(&mut self, request: Request) -> Served {
         self.serve_by(|worker, engine| match route(engine, &request) {
             Ok((route, params)) => {
-                let turn = Turn::new(request, params, worker.app.settings.session_idle);
+                let turn = Turn::new(request, params, worker.app.settings.sessions);
                 worker.run(engine, route, turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
@@ -160,7 +160,7 @@ impl Worker {
                 engine: &engine,
                 repository: &self.shared.repository,
                 cpu_limit: self.shared.cpu_limit(&self.app),
-                session_idle: self.app.settings.session_idle,
+                sessions: self.app.settings.sessions,
                 is_broken: Cell::new(false),
             };
             errand(&host);
@@ -201,11 +201,9 @@ impl Worker {
     ) -> Result<Reply, Failure> {
         match ran {
             Ok(ran) => {
-                let cookie = turn.and_then(|turn| turn.set_cookie());
-                let reply = match cookie {
-                    Some(cookie) => ran.value.with("set-cookie", cookie),
-                    None => ran.value,
-                };
+                let cookies = turn.map(Turn::into_cookies).into_iter().flatten();
+                let reply =
+                    cookies.fold(ran.value, |reply, cookie| reply.with("set-cookie", cookie));
                 Ok(reply.reply(ran.wait_for))
             }
             Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
@@ -229,6 +227,9 @@ impl Worker {
     ) -> (Transaction, Result<Answer, RunStop>) {
         engine.slot.begin(transaction);
         let result = engine.run(route);
+        if result.is_ok() {
+            engine.slot.prolong_session();
+        }
         let (transaction, unreadable) = engine.slot.end();
         match unreadable {
             Some(error) => (transaction, Err(RunStop::Repository(error.to_string()))),

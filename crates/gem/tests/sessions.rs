@@ -1,4 +1,5 @@
-//! Sessions: made on the first change, found by the cookie, gone when they expire, never adopted.
+//! Sessions: made on the first change, found by the cookie, prolonged by use, renewed at a log-in,
+//! gone when they expire or end, never adopted. And the messages that wait in them.
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 mod support;
@@ -36,6 +37,12 @@ fn get(site: &Site, target: &str, cookie: &str) -> Reply {
 
 fn key(cookie: &str) -> &str {
     cookie.strip_prefix("sarsen_session=").unwrap()
+}
+
+/// With sessions that live for 8 minutes after a use, and for 2 hours.
+fn short(routes: &str) -> Site {
+    let settings = "[session]\nidle_minutes = 8\nlifetime_minutes = 120\n";
+    site_with(routes, Setup { settings, ..Setup::default() })
 }
 
 #[test]
@@ -85,26 +92,6 @@ fn an_id_that_names_no_session_is_never_adopted() {
 }
 
 #[test]
-fn a_session_expires_when_it_was_not_written_for_the_idle_time() {
-    let settings = "[session]\nidle_minutes = 2\n";
-    let site = site_with(APP, Setup { settings, ..Setup::default() });
-    let cookie_1 = cookie(&site.get("/count")).unwrap();
-    let expires =
-        |cookie: &str| site.document("_sessions", key(cookie)).unwrap().expires.unwrap().0;
-    assert_eq!(expires(&cookie_1), START_MS + 120_000);
-    site.pass(100_000);
-    assert_eq!(text(&get(&site, "/count", &cookie_1)), "[2]");
-    assert_eq!(expires(&cookie_1), START_MS + 220_000, "writing extends it");
-    site.pass(119_999);
-    assert_eq!(text(&get(&site, "/look", &cookie_1)), r#"{"count":2}"#);
-    site.pass(1);
-    assert_eq!(text(&get(&site, "/look", &cookie_1)), "{}");
-    let next = get(&site, "/count", &cookie_1);
-    assert_eq!(text(&next), "[1]");
-    assert_ne!(cookie(&next).expect("a new session"), cookie_1);
-}
-
-#[test]
 fn a_session_that_fails_to_be_stored_gives_no_cookie() {
     let site = site(APP);
     let before = site.written();
@@ -147,4 +134,212 @@ fn no_message_holds_the_id_of_a_session() {
     site.store_as(("_sessions", key(&cookie)), MediaType::Other("text/x".into()), "", None);
     let message = failure("/read");
     assert!(message.ends_with("session: expected a JSON document, found text/x"), "{message}");
+}
+
+/// `_sessions` of the visitor with this cookie: when it expires.
+fn expires(site: &Site, cookie: &str) -> u64 {
+    site.document("_sessions", key(cookie)).unwrap().expires.unwrap().0
+}
+
+const MINUTE: u64 = 60_000;
+
+#[test]
+fn a_session_is_prolonged_without_a_write_per_hit() {
+    let site = short(APP);
+    let cookie_1 = cookie(&site.get("/count")).unwrap();
+    assert_eq!(expires(&site, &cookie_1), START_MS + 10 * MINUTE, "8 and a quarter of it");
+    let mut writes = 0;
+    for minute in 1..=60 {
+        site.pass(MINUTE);
+        let before = site.written();
+        assert_eq!(text(&get(&site, "/look", &cookie_1)), r#"{"count":1}"#, "minute {minute}");
+        writes += usize::from(site.written() != before);
+        let left = expires(&site, &cookie_1) - (START_MS + minute * MINUTE);
+        assert!((8 * MINUTE..=10 * MINUTE).contains(&left), "minute {minute}: {left}");
+    }
+    assert_eq!(writes, 20, "once in three hits: when less than 8 of 10 minutes are left");
+    // Pages that do not look at the session do not prolong it.
+    for _ in 0..10 {
+        site.pass(MINUTE);
+        site.get("/none");
+        get(&site, "/none", &cookie_1);
+    }
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), "{}");
+}
+
+#[test]
+fn a_session_ends_when_it_was_not_used_for_the_idle_time_and_a_quarter() {
+    let site = short(APP);
+    let cookie_1 = cookie(&site.get("/count")).unwrap();
+    site.pass(2 * MINUTE);
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), r#"{"count":1}"#, "8 are left: no write");
+    assert_eq!(expires(&site, &cookie_1), START_MS + 10 * MINUTE);
+    site.pass(8 * MINUTE - 1);
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), r#"{"count":1}"#);
+    assert_eq!(expires(&site, &cookie_1), START_MS + 20 * MINUTE - 1, "prolonged");
+    site.pass(10 * MINUTE);
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), "{}");
+    let next = get(&site, "/count", &cookie_1);
+    assert_eq!(text(&next), "[1]");
+    assert_ne!(cookie(&next).expect("a new session"), cookie_1);
+}
+
+#[test]
+fn the_lifetime_ends_a_session_that_is_used() {
+    let site = short(APP);
+    let cookie_1 = cookie(&site.get("/count")).unwrap();
+    for _ in 0..119 {
+        site.pass(MINUTE);
+        assert_eq!(text(&get(&site, "/same", &cookie_1)), "");
+    }
+    let before = site.written();
+    assert_eq!(expires(&site, &cookie_1), START_MS + 120 * MINUTE);
+    site.pass(MINUTE - 1);
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), r#"{"count":1}"#);
+    assert_eq!(site.written(), before, "at its end it is not stored for each hit either");
+    site.pass(1);
+    assert_eq!(text(&get(&site, "/look", &cookie_1)), "{}");
+}
+
+#[test]
+fn a_persistent_cookie_lives_as_long_as_the_session() {
+    let settings = "[session]\nidle_minutes = 8\nlifetime_minutes = 12\npersistent = true\n";
+    let site = site_with(APP, Setup { settings, ..Setup::default() });
+    let first = site.get("/count");
+    let age = |reply: &Reply| header(reply, "set-cookie").map(|field| field.to_owned());
+    assert!(age(&first).unwrap().ends_with("; SameSite=Lax; Max-Age=600"), "{first:?}");
+    let cookie_1 = cookie(&first).unwrap();
+    assert_eq!(age(&get(&site, "/look", &cookie_1)), None, "nothing was stored");
+    site.pass(5 * MINUTE);
+    let prolonged = get(&site, "/look", &cookie_1);
+    assert_eq!(cookie(&prolonged).as_deref(), Some(cookie_1.as_str()));
+    assert!(age(&prolonged).unwrap().ends_with("Max-Age=420"), "the lifetime's end");
+    let written = get(&site, "/count", &cookie_1);
+    assert!(age(&written).unwrap().ends_with("Max-Age=420"));
+}
+
+const LOGIN: &str = r#"
+    app.get("/visit", ({ session }) => { session.cart = ["book"]; });
+    app.get("/login", ({ session, login, query }) => {
+      login({ user: query.user, cart: session.cart });
+      return session;
+    });
+    app.get("/fail", ({ login }) => { login({ user: "a" }); throw new Error("no"); });
+    app.get("/logout", ({ session, logout }) => { logout(); return session; });
+    app.get("/bye", ({ logout, flash, session }) => { flash("Bye"); logout(); session.seen = 1; });
+    app.get("/renew", ({ renewSession }) => { renewSession(); });
+    app.get("/wrong", ({ login }) => login(["a"]));
+    app.get("/look", ({ session }) => session);"#;
+
+/// What an attacker tries who has planted a session of his own in the victim's browser.
+#[test]
+fn a_log_in_gives_a_new_id_and_the_old_one_is_dead() {
+    let site = short(LOGIN);
+    let planted = cookie(&site.get("/visit")).unwrap();
+    let before = site.repository.stats().commits;
+    let reply = get(&site, "/login?user=victim", &planted);
+    assert_eq!(text(&reply), r#"{"user":"victim","cart":["book"]}"#);
+    assert_eq!(site.repository.stats().commits, before + 1, "in one transaction");
+    let own = cookie(&reply).expect("a new id");
+    assert_ne!(own, planted);
+    assert_eq!(site.stored("_sessions", key(&planted)), None);
+    assert_eq!(text(&get(&site, "/look", &planted)), "{}");
+    assert_eq!(text(&get(&site, "/look", &own)), r#"{"user":"victim","cart":["book"]}"#);
+    assert_eq!(cookie(&get(&site, "/look", &own)), None);
+}
+
+#[test]
+fn a_log_in_of_a_visitor_without_a_session_and_one_after_another() {
+    let site = short(LOGIN);
+    let first = cookie(&site.get("/login?user=a")).unwrap();
+    let second = get(&site, "/login?user=b", &first);
+    assert_eq!(text(&second), r#"{"user":"b"}"#);
+    let second = cookie(&second).unwrap();
+    assert_eq!(text(&get(&site, "/look", &first)), "{}");
+    let renewed = cookie(&get(&site, "/renew", &second)).unwrap();
+    assert_eq!(text(&get(&site, "/look", &renewed)), r#"{"user":"b"}"#);
+    assert_eq!(text(&get(&site, "/look", &second)), "{}");
+    let message = site.failure("/wrong");
+    assert!(message.contains("login: expected an object for the session to hold"), "{message}");
+}
+
+#[test]
+fn a_log_in_that_fails_changes_nothing() {
+    let site = short(LOGIN);
+    let visitor = cookie(&site.get("/visit")).unwrap();
+    let before = site.written();
+    assert!(site.send(with_cookie("/fail", &visitor)).is_err());
+    assert_eq!(site.written(), before);
+    assert_eq!(text(&get(&site, "/look", &visitor)), r#"{"cart":["book"]}"#);
+}
+
+#[test]
+fn a_log_out_deletes_session_and_cookie() {
+    let site = short(LOGIN);
+    let user = cookie(&site.get("/login?user=a")).unwrap();
+    let reply = get(&site, "/logout", &user);
+    assert_eq!(text(&reply), "{}");
+    let field = header(&reply, "set-cookie").unwrap();
+    assert_eq!(field, "sarsen_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+    assert_eq!(text(&get(&site, "/look", &user)), "{}");
+    assert_eq!(site.stored("_sessions", key(&user)), None);
+    // Twice is once, and without a session there is nothing to delete.
+    assert_eq!(cookie(&get(&site, "/logout", &user)), None);
+    let user = cookie(&site.get("/login?user=a")).unwrap();
+    let reply = get(&site, "/bye", &user);
+    let next = cookie(&reply).unwrap();
+    assert_eq!(text(&get(&site, "/look", &user)), "{}");
+    let rest = r#"{"_flashes":[{"message":"Bye","kind":"info"}],"seen":1}"#;
+    assert_eq!(
+        text(&get(&site, "/look", &next)),
+        rest,
+        "what was said after it is another session"
+    );
+}
+
+#[test]
+fn requests_of_one_session_at_once_lose_nothing() {
+    let setup = Setup { workers: 4, queue: 256, ..Setup::default() };
+    let site = site_with(APP, setup);
+    let visitor = cookie(&site.get("/count")).unwrap();
+    let (sender, outcomes) = std::sync::mpsc::channel();
+    for _ in 0..100 {
+        let sender = sender.clone();
+        let respond = Box::new(move |outcome: support::Outcome| sender.send(outcome).unwrap());
+        site.pool.submit(with_cookie("/count", &visitor), respond).map_err(|_| "full").unwrap();
+    }
+    drop(sender);
+    for outcome in outcomes {
+        assert_eq!(cookie(&outcome.unwrap()), None);
+    }
+    assert_eq!(text(&get(&site, "/look", &visitor)), r#"{"count":101}"#);
+}
+
+#[test]
+fn a_flash_is_shown_once_on_the_next_page() {
+    let site = short(
+        r#"app.post("/save", ({ flash }) => {
+             flash("Saved"); flash("Nearly full", "warning");
+             return redirect("/page");
+           });
+           app.get("/page", ({ flashes }) => flashes());
+           app.get("/other", () => "no look");
+           app.get("/many", ({ flash }) => { for (let i = 0; i < 25; i++) flash(`${i}`); });
+           app.get("/long", ({ flash }) => { flash("x".repeat(2000)); });
+           app.get("/html", ({ flash }) => { flash(html`<b>`); });"#,
+    );
+    assert_eq!(text(&site.get("/page")), "[]");
+    let saved = site.post("/save");
+    assert_eq!(saved.status, 303);
+    let visitor = cookie(&saved).unwrap();
+    get(&site, "/other", &visitor);
+    let both = r#"[{"message":"Saved","kind":"info"},{"message":"Nearly full","kind":"warning"}]"#;
+    assert_eq!(text(&get(&site, "/page", &visitor)), both);
+    assert_eq!(text(&get(&site, "/page", &visitor)), "[]");
+    get(&site, "/many", &visitor);
+    let shown = text(&get(&site, "/page", &visitor));
+    let count = shown.matches("message").count();
+    assert_eq!((count, shown.contains(r#""5""#), shown.contains(r#""4""#)), (20, true, false));
+    assert!(site.failure("/long").contains("flash: expected at most 2000 characters"));
+    assert!(site.failure("/html").contains("flash: expected texts, got object, string"));
 }

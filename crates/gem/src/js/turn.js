@@ -3,10 +3,11 @@
 import { Database } from "sarsen:db";
 import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
-import { decode, encode, explain, parse } from "sarsen:persist";
+import { explain, parse } from "sarsen:persist";
 import { Refusal } from "sarsen:refuse";
 import { BadRequest, answer } from "sarsen:reply";
 import { begin as beginCall, bindTurns } from "sarsen:services";
+import { Visitor } from "sarsen:session";
 
 const { getPrototypeOf } = Object;
 
@@ -83,6 +84,11 @@ function isMalformed(error) {
 const SYNTAX_ERROR = SyntaxError.prototype;
 const ERROR = Error.prototype;
 
+// The session of this run.
+function visitor() {
+  return (current.visitor ??= new Visitor());
+}
+
 // What is known of the turn being served: the number of its request, what its handler has asked
 // for so far, and how it ended (`settled`, with `result`, or with `error` if it `failed`).
 let current;
@@ -106,11 +112,43 @@ class Turn {
 
   get session() {
     check(this.#life);
-    if (current.session === undefined) {
-      current.sessionText = native.session() ?? "{}";
-      current.session = decode(current.sessionText);
-    }
-    return current.session;
+    return visitor().session;
+  }
+
+  // What follows is given as functions, so that a handler may take them out of its argument.
+
+  // Starts the session of somebody who has logged in: a new id, and it holds `data` alone.
+  get login() {
+    return this.#about((data) => visitor().login(data));
+  }
+
+  // Ends the session.
+  get logout() {
+    return this.#about(() => visitor().logout());
+  }
+
+  // Gives the session a new id.
+  get renewSession() {
+    return this.#about(() => visitor().renew());
+  }
+
+  // Keeps a message for the page that is shown next.
+  get flash() {
+    return this.#about((message, kind = "info") => visitor().flash(message, kind));
+  }
+
+  // The messages that are kept, each shown once: a list of { message, kind }.
+  get flashes() {
+    return this.#about(() => visitor().flashes());
+  }
+
+  #about(act) {
+    const life = this.#life;
+    check(life);
+    return (...given) => {
+      check(life);
+      return act(...given);
+    };
   }
 
   get params() {
@@ -201,11 +239,9 @@ export function finish() {
 }
 
 // Stages what the handler changed.
-function flush({ database, session, sessionText }) {
+function flush({ database, visitor }) {
   if (database !== undefined) Database.flush(database);
-  if (session === undefined) return;
-  const text = encode(session, () => "session");
-  if (text !== sessionText) native.saveSession(text);
+  visitor?.flush();
 }
 
 // Starts the call of a service that a face asks for, as `run` starts a handler.

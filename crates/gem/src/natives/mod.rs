@@ -56,6 +56,13 @@ impl Slot {
         self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
     }
 
+    /// Prolongs the session that a run has used, if that is due.
+    pub(crate) fn prolong_session(&self) {
+        if let Some(turn) = self.0.borrow_mut().as_mut() {
+            turn.prolong_session();
+        }
+    }
+
     /// Calls `f` with the turn.
     pub(crate) fn with<T>(
         &self,

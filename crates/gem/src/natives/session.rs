@@ -1,6 +1,7 @@
-//! The session, for `turn.js`.
+//! The session, for `session.js`.
 
 use super::{Natives, text};
+use crate::limits::{FLASH_CHARS_MAX, FLASHES_MAX};
 use crate::turn::Turn;
 use rquickjs::{Ctx, Result};
 
@@ -11,6 +12,10 @@ impl<'js> Natives<'js, '_> {
         let slot = self.slot.clone();
         self.add("saveSession", move |ctx: Ctx<'js>, text: String| {
             slot.call(&ctx, |turn| turn.save_session(text))
-        })
+        })?;
+        let slot = self.slot.clone();
+        self.add("endSession", move |ctx: Ctx<'js>| slot.call(&ctx, Turn::end_session))?;
+        self.object.set("flashesMax", FLASHES_MAX)?;
+        self.object.set("flashCharsMax", FLASH_CHARS_MAX)
     }
 }

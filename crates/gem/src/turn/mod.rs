@@ -11,6 +11,7 @@ use crate::exchange::Request;
 use crate::limits::LOG_RECORDS_MAX;
 use crate::random::{Random, Seed};
 use crate::route::Params;
+use crate::session::Rules as SessionRules;
 use crate::urlencoded::DecodeError;
 
 use documents::Known;
@@ -19,7 +20,6 @@ use repository::limits::JSON_DEPTH_MAX;
 use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
 use session::Session;
 use std::sync::Arc;
-use std::time::Duration;
 use thiserror::Error;
 
 /// Why a call from JavaScript failed; the handler gets it as an exception.
@@ -77,7 +77,7 @@ pub(crate) struct Turn {
     params: Params,
     /// The id of the token that the request came with, if a face has asked for one.
     principal: Option<String>,
-    session_idle: Duration,
+    session_rules: SessionRules,
     /// Drawn when first needed, and kept: every run sees the same randomness.
     seed: Option<Seed>,
     new_session_id: Option<String>,
@@ -95,12 +95,12 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    pub(crate) fn new(request: Request, params: Params, session_idle: Duration) -> Self {
+    pub(crate) fn new(request: Request, params: Params, session_rules: SessionRules) -> Self {
         Self {
             request,
             params,
             principal: None,
-            session_idle,
+            session_rules,
             seed: None,
             new_session_id: None,
             transaction: None,
@@ -148,6 +148,11 @@ impl Turn {
     /// if so.
     pub(crate) fn end(&mut self) -> Option<(Transaction, Option<ReadError>)> {
         Some((self.transaction.take()?, self.unreadable.take()))
+    }
+
+    /// The Set-Cookie values of the run that committed.
+    pub(crate) fn into_cookies(self) -> impl Iterator<Item = String> {
+        self.session_cookie().into_iter()
     }
 
     /// The time of the view.
