@@ -19,6 +19,7 @@ mod durability;
 mod durations;
 mod engine;
 mod errors;
+mod expired;
 mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -59,6 +60,7 @@ pub use errors::{
     BeginError, CloseError, CommitError, ConfigureError, NameError, OpenError, Poisoned, ReadError,
     StageError, ViewTooOld,
 };
+pub use expired::{Expired, ExpiredPage, ExpiryPosition, Kept};
 pub use generated::KeyRandomness;
 pub use index::{
     IndexDefinition, IndexDefinitionError, IndexError, IndexKind, IndexPath, IndexRange,

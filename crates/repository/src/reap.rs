@@ -8,6 +8,7 @@ use crate::configure::BuildFailure;
 use crate::cursor::Cursor;
 use crate::durability::Durability;
 use crate::errors::{CommitError, ReadError, StageError};
+use crate::expired::{Kept, due};
 use crate::hot::{Collection, Index, alive};
 use crate::index;
 use crate::limits::{
@@ -15,9 +16,9 @@ use crate::limits::{
     TRANSACTION_ROWS_MAX,
 };
 use crate::name::{CollectionName, Key};
-use crate::range::{Direction, KeyRange};
+use crate::range::KeyRange;
 use crate::record::{Change, Write};
-use crate::rows::{expiry_row, split_expiry_row};
+use crate::rows::split_expiry_row;
 use crate::store::{Decision, Proposal, Store};
 use crate::transaction::{Outcome, Transaction};
 use std::ops::Bound;
@@ -48,6 +49,8 @@ pub(crate) struct Reaper {
     /// there as deletions, which take time to pass, and others appear there only if a document had
     /// expired when it was written, while this was at work.
     passed: [Option<Key>; 2],
+    /// What was kept when that was so, by how often it had changed.
+    kept: u64,
     rounds: u32,
     /// The index that is being built, and the last document that was passed.
     building: Option<(u32, Option<Key>)>,
@@ -78,12 +81,15 @@ impl Reaper {
     /// Removes what has expired.
     fn reap(&mut self, store: &Store) -> Result<(), Delay> {
         self.rounds += 1;
-        if self.rounds.is_multiple_of(ROUNDS_BEFORE_ALL) {
+        let (changed, kept) = store.keeping.get();
+        if self.rounds.is_multiple_of(ROUNDS_BEFORE_ALL) || changed != self.kept {
             self.passed = [None, None];
+            self.kept = changed;
         }
         for (i, rows) in [&store.hot.expiry, &store.hot.volatile_expiry].into_iter().enumerate() {
             for _ in 0..COMMITS_A_ROUND {
-                let Some(last) = reap_some(store, rows, self.passed[i].as_ref())? else { break };
+                let passed = self.passed[i].as_ref();
+                let Some(last) = reap_some(store, rows, passed, &kept)? else { break };
                 self.passed[i] = Some(last);
             }
         }
@@ -150,19 +156,17 @@ fn reap_some(
     store: &Store,
     rows: &Arc<Collection>,
     passed: Option<&Key>,
+    kept: &Kept,
 ) -> Result<Option<Key>, Delay> {
     let view = store.views.pin((store.clock)());
-    // Another commit of this very millisecond may still add rows; earlier ones cannot appear.
-    let to = Bound::Excluded(expiry_row(view.time, 0, &Key::generated(String::new())));
-    let from = passed.map_or(Bound::Unbounded, |key| Bound::Excluded(key.clone()));
-    let range = KeyRange::new(from, to);
-    let range = (range, Direction::Ascending);
+    let range = due(passed, view.time);
     let mut cursor = Cursor::new(store, &view, rows, range, REAP_DOCUMENTS_MAX);
     let mut last = None;
     let mut writes = Vec::new();
     let mut durability = Durability::Volatile;
     let (mut rows_removed, mut bytes) = (0, 0);
-    while writes.len() < REAP_DOCUMENTS_MAX
+    let mut rows_passed = 0;
+    while writes.len() + rows_passed < REAP_DOCUMENTS_MAX
         && let Some((row, _)) = cursor.next()?
     {
         let place = split_expiry_row(row.as_str());
@@ -170,6 +174,10 @@ fn reap_some(
             Some((at, store.hot.by_id(id)?, Key::generated(key.to_owned())))
         });
         let Some((at, collection, key)) = found else { continue };
+        if kept.has(&collection.name) {
+            (last, rows_passed) = (Some(row), rows_passed + 1);
+            continue;
+        }
         // Without indexes, the row says all that is needed of a document that is at rest.
         let shape = collection.shape();
         let (cell, base) = match shape.indexes.is_empty() {
@@ -191,7 +199,7 @@ fn reap_some(
         last = Some(row);
     }
     if writes.is_empty() {
-        return Ok(None);
+        return Ok(last);
     }
     let removed = writes.len() as u64;
     let proposal = Proposal {

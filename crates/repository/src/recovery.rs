@@ -9,6 +9,7 @@ use crate::document::{CommitNumber, Timestamp};
 use crate::durability::Durability;
 use crate::engine::Engine;
 use crate::errors::{OpenError, Poisoned, ReadError};
+use crate::expired::{Keeping, Kept};
 use crate::folder::Folder;
 use crate::hot::Hot;
 use crate::lane::Lane;
@@ -49,6 +50,8 @@ pub(crate) struct Ground {
     pub at_rest: OpenAtRest,
     pub sizes: SegmentSizes,
     pub has_threads: bool,
+    /// What the reaper leaves alone.
+    pub kept: Kept,
 }
 
 /// How `--memory` is divided. The rest is for write buffers, tables being written, and memory that
@@ -63,7 +66,7 @@ impl Ground {
         let at_rest: OpenAtRest =
             Box::new(move |folder| Ok(Box::new(Engine::open(folder, cache_bytes)?)));
         let sizes = SegmentSizes::default();
-        Self { disk: Arc::new(Files), at_rest, sizes, has_threads: true }
+        Self { disk: Arc::new(Files), at_rest, sizes, has_threads: true, kept: Kept::Nothing }
     }
 }
 
@@ -114,6 +117,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         lane: Lane::default(),
         clock: Arc::clone(&options.clock),
         counters: Counters::default(),
+        keeping: Keeping::new(ground.kept),
         hot_bytes_max: (options.memory_bytes * HOT_SHARE_OF_8 / 8) as usize,
         engine_work: Mutex::new(replayed.checkpoint),
         compaction: Mutex::new(()),

@@ -5,6 +5,7 @@ use crate::contention::ContendedDocument;
 use crate::document::CommitNumber;
 use crate::durations::DurationCounts;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
+use crate::expired::Kept;
 use crate::hot::Collection;
 use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
 use crate::name::CollectionName;
@@ -97,7 +98,13 @@ pub struct Repository {
 impl Repository {
     /// Opens, or creates, the repository in `options.folder`.
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
-        let (opened, recovery) = Self::open_store(&options, Ground::real(&options))?;
+        Self::open_keeping(options, Kept::Nothing)
+    }
+
+    /// As `open`, with collections whose expired documents stay from the first moment on.
+    pub fn open_keeping(options: Options, kept: Kept) -> Result<(Arc<Self>, Recovery), OpenError> {
+        let ground = Ground { kept, ..Ground::real(&options) };
+        let (opened, recovery) = Self::open_store(&options, ground)?;
         let Opened { store, replayed_bytes, .. } = opened;
         let steward = Steward::start(&store, replayed_bytes).map_err(|source| {
             let path = options.folder.clone();

@@ -7,6 +7,7 @@ use crate::disk::Disk;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::errors::{CloseError, OpenError, Poisoned};
+use crate::expired::Kept;
 use crate::reap::Reaper;
 use crate::recovery::Ground;
 use crate::repository::{Options, Recovery, Repository};
@@ -38,7 +39,8 @@ impl Stepped {
     pub fn open(options: &Options, parts: Parts) -> Result<(Self, Recovery), OpenError> {
         let Parts { disk, at_rest, sizes } = parts;
         let at_rest = Box::new(|_: &_| Ok(at_rest));
-        let ground = Ground { disk, at_rest, sizes, has_threads: false };
+        let kept = Kept::Nothing;
+        let ground = Ground { disk, at_rest, sizes, has_threads: false, kept };
         let (opened, recovery) = Repository::open_store(options, ground)?;
         let repository = Repository::assemble(opened.store, None);
         Ok((Self { repository, reaper: Mutex::default() }, recovery))

@@ -10,6 +10,7 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::durations::Durations;
 use crate::errors::{CommitError, ReadError, ViewTooOld};
+use crate::expired::Keeping;
 use crate::hot::{Cell, Collection, Held, Hot};
 use crate::lane::Lane;
 use crate::limits::{COLLECTIONS_MAX, VOLATILE_COMMITS_MAX};
@@ -115,6 +116,8 @@ pub(crate) struct Store {
     pub lane: Lane,
     pub clock: Clock,
     pub counters: Counters,
+    /// What the reaper leaves alone.
+    pub keeping: Keeping,
     /// Beyond this, memory is full of what the engine does not have yet.
     pub hot_bytes_max: usize,
     /// Held by whoever writes a checkpoint: a later one that finished first would let go of what
