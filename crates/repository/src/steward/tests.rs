@@ -6,6 +6,7 @@ use crate::at_rest::{AtRest, Ingest, KeyBounds, StateRow, VisitKey, VisitRow};
 use crate::disk::{Disk, DiskFile, Files, Lock};
 use crate::document::{Document, MediaType};
 use crate::errors::{BeginError, ReadError};
+use crate::expired::Kept;
 use crate::name::{CollectionName, Key};
 use crate::range::Direction;
 use crate::recovery::Ground;
@@ -144,6 +145,7 @@ fn a_checkpoint_that_panics_loses_nothing_when_the_repository_closes() {
         }),
         sizes: SegmentSizes::default(),
         has_threads: true,
+        kept: Kept::Nothing,
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     // All threads but that of checkpoints, whose round comes when the test wants.
@@ -226,6 +228,7 @@ fn a_panic_where_segments_are_made_leaves_nobody_waiting() {
         at_rest: Box::new(|folder| crate::engine::open_engine(folder, 1 << 20)),
         sizes: SegmentSizes { first_bytes: 64 << 10, bytes: 64 << 10 },
         has_threads: true,
+        kept: Kept::Nothing,
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     let repository = Repository::assemble(opened.store, None);
