@@ -24,6 +24,7 @@ mod route;
 mod services;
 mod session;
 mod settings;
+pub mod testing;
 mod thrown;
 mod turn;
 mod urlencoded;

@@ -29,6 +29,10 @@ pub const LOAD_CPU: Duration = Duration::from_secs(5);
 /// More: `LoadError::Module`.
 pub const LOAD_HEAP_BYTES: usize = 256 << 20;
 
+/// Heap of the engine that runs a file of an application's tests, in bytes. More: the test fails,
+/// or `LoadError::Module`.
+pub const TEST_HEAP_BYTES: usize = 256 << 20;
+
 /// What `cpu_ms` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
 pub const CPU_MS: RangeInclusive<i64> = 1..=60_000;
 

@@ -5,6 +5,7 @@
 
 use crate::errors::LoadError;
 use crate::limits::{MODULE_BYTES_MAX, MODULES_MAX};
+use crate::testing::modules as testing;
 use crate::thrown::position;
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::Declared;
@@ -126,11 +127,17 @@ pub(crate) struct Modules {
     sources: Rc<RefCell<Sources>>,
     /// An import that failed, with its place in the importing module; the engine gives no place.
     failed: Rc<RefCell<Option<LoadError>>>,
+    are_tests: bool,
 }
 
 impl Modules {
     pub(crate) fn new(sources: Sources) -> Self {
-        Self { sources: Rc::new(RefCell::new(sources)), failed: Rc::default() }
+        Self { sources: Rc::new(RefCell::new(sources)), failed: Rc::default(), are_tests: false }
+    }
+
+    /// The same for a file of tests.
+    pub(crate) fn for_tests(sources: Sources) -> Self {
+        Self { are_tests: true, ..Self::new(sources) }
     }
 
     /// Why an import failed, if one did.
@@ -149,7 +156,13 @@ impl Modules {
     }
 
     fn locate(&self, base: &str, specifier: &str) -> Result<String, String> {
-        if specifier == "sarsen" || (is_built_in(base) && is_built_in(specifier)) {
+        if specifier == testing::TEST && !self.are_tests && !is_built_in(base) {
+            return Err("only tests can, which `sarsen test` runs".to_owned());
+        }
+        if specifier == "sarsen"
+            || specifier == testing::TEST
+            || (is_built_in(base) && is_built_in(specifier))
+        {
             return Ok(specifier.to_owned());
         }
         let mut sources = self.sources.borrow_mut();
@@ -181,8 +194,14 @@ impl Modules {
     }
 }
 
+/// The source of one of Sarsen's own modules.
+fn built_in(name: &str) -> Option<&'static str> {
+    let mut modules = BUILT_IN.iter().chain(testing::MODULES);
+    modules.find(|(built_in, _)| *built_in == name).map(|(_, source)| *source)
+}
+
 fn is_built_in(name: &str) -> bool {
-    BUILT_IN.iter().any(|(built_in, _)| *built_in == name)
+    built_in(name).is_some()
 }
 
 /// The path that `specifier` means in the module at `base`; both below the application's folder.
@@ -226,8 +245,8 @@ impl Loader for Modules {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<Module<'js, Declared>> {
-        if let Some((_, source)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-            return Module::declare(ctx.clone(), name, *source);
+        if let Some(source) = built_in(name) {
+            return Module::declare(ctx.clone(), name, source);
         }
         let mut sources = self.sources.borrow_mut();
         let text = match sources.path(name) {

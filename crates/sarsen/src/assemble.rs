@@ -9,7 +9,7 @@ use faces::access::TokenFile;
 use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
 use faces::{ListenError, Server, ServerOptions, TlsOptions};
 use gem::{App, LoadError, Pool, PoolOptions};
-use repository::{CloseError, OpenError, Options, Recovery, Repository};
+use repository::{Clock, CloseError, OpenError, Options, Recovery, Repository};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -58,11 +58,20 @@ pub fn assemble(
     arguments: &ServeArguments,
     reopen_log: &Arc<AtomicBool>,
 ) -> Result<Assembly, AssembleError> {
+    assemble_at(arguments, reopen_log, Arc::new(machine::now))
+}
+
+/// The same with another clock.
+pub fn assemble_at(
+    arguments: &ServeArguments,
+    reopen_log: &Arc<AtomicBool>,
+    clock: Clock,
+) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
     let (repository, recovery) = Repository::open(Options {
         folder: arguments.data.clone(),
         memory_bytes: arguments.memory.unwrap_or_else(machine::default_memory),
-        clock: Arc::new(machine::now),
+        clock,
     })?;
     match serve(arguments, app, &repository, reopen_log) {
         Ok((application, server)) => {

@@ -53,4 +53,30 @@ pub const ADMIN_WRITE_MAX: Duration = Duration::from_secs(10);
 #[cfg_attr(not(test), allow(dead_code))]
 pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
 
+/// How long one of an application's tests may take unless `--timeout` says otherwise. Longer: it is
+/// stopped and has failed.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Longest `--timeout` of `sarsen test`. More: a usage error.
+pub const TEST_TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
+
+/// Most files of tests of one application. More: none is run, and the message says so.
+pub const TEST_FILES_MAX: usize = 1_000;
+
+/// Most folders below `test/`. More: as for files.
+pub const TEST_FOLDERS_MAX: usize = 1_000;
+
+/// Memory of the repository of one test, in bytes.
+pub const TEST_MEMORY_BYTES: u64 = 64 << 20;
+
+/// Records of the log that are kept of one test. More are left out, which is said.
+pub const TEST_LOG_RECORDS_MAX: usize = 200;
+
+/// Longest record that is kept of a test, in bytes. Longer: it is cut.
+pub const TEST_LOG_BYTES_MAX: usize = 4 << 10;
+
+/// Lines of two values that are compared when a test fails. What is beyond is not shown.
+pub const DIFF_LINES_MAX: usize = 1_000;
+
+const _: () = assert!(TEST_MEMORY_BYTES >= repository::limits::MEMORY_BYTES_MIN);
 const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_MIN);

@@ -39,7 +39,7 @@ const OURS: [&str; 6] = ["sarsen", "repository", "gem", "faces", "lab", "app"];
 
 /// Whether `level` lets the record through. What others tell about themselves at level info is of
 /// use to those who debug, not to those who run a server.
-fn is_logged(metadata: &Metadata, level: LevelFilter) -> bool {
+pub fn is_logged(metadata: &Metadata, level: LevelFilter) -> bool {
     let part = metadata.target().split("::").next().unwrap_or_default();
     let theirs = if level == LevelFilter::Info { LevelFilter::Warn } else { level };
     metadata.level() <= if OURS.contains(&part) { level } else { theirs }
@@ -59,7 +59,7 @@ fn line(time: Timestamp, record: &Record) -> String {
 }
 
 /// `text` with its control characters escaped: a record stays one line and cannot drive a terminal.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {

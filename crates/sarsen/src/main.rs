@@ -11,6 +11,7 @@ mod logger;
 mod machine;
 mod serve;
 mod signals;
+mod test;
 mod token;
 mod verify;
 
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Exit {
     match command {
         Command::Serve(arguments) => serve(&arguments),
+        Command::Test(arguments) => {
+            test::run(&arguments).unwrap_or_else(|error| fail(&error, error.exit()))
+        }
         Command::Bench(arguments) => match bench::run(arguments) {
             Ok(finished) => print(&finished.text, finished.exit),
             Err(error) => fail(&error, error.exit()),

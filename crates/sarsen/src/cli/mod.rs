@@ -7,6 +7,7 @@ mod help;
 mod nearest;
 mod parse;
 mod serve;
+mod test;
 mod token;
 mod value;
 mod verify;
@@ -14,6 +15,7 @@ mod verify;
 pub use bench::{BenchArguments, Body};
 
 pub use serve::ServeArguments;
+pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
 pub use verify::VerifyArguments;
 
@@ -26,6 +28,8 @@ use thiserror::Error;
 pub enum Command {
     /// `sarsen serve`
     Serve(ServeArguments),
+    /// `sarsen test`
+    Test(TestArguments),
     /// `sarsen bench`
     Bench(BenchArguments),
     /// `sarsen token`
@@ -107,10 +111,11 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 6] {
+fn topics() -> [Topic; 7] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         serve::SPEC.topic(),
+        test::SPEC.topic(),
         bench::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
@@ -119,7 +124,7 @@ fn topics() -> [Topic; 6] {
     ]
 }
 
-fn names() -> [&'static str; 6] {
+fn names() -> [&'static str; 7] {
     topics().map(|topic| topic.name)
 }
 
@@ -130,6 +135,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
     let rest: Vec<OsString> = arguments.collect();
     match first.to_str() {
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
+        Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
@@ -178,7 +184,7 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["serve", "bench", "verify", "token"] {
+        for name in ["serve", "test", "bench", "verify", "token"] {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

@@ -3,6 +3,7 @@
 
 mod abuse;
 mod admin;
+mod app_tests;
 mod command_line;
 mod counter;
 mod crash;

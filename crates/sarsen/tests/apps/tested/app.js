@@ -1,0 +1,19 @@
+// Answers what the tests of `sarsen test` need to see.
+import { App, reply } from "sarsen";
+
+const app = new App();
+app.get("/notes/:id", ({ db, params }) => db.notes.get(params.id));
+app.post("/notes/:id", ({ db, params, request }) => {
+  db.notes.put(params.id, request.json());
+});
+app.post("/echo", ({ request }) =>
+  reply({ body: request.text(), type: request.header("content-type") }));
+app.get("/who", ({ request }) => request.header("cookie") ?? "nobody");
+app.get("/name/:name", ({ params }) =>
+  reply({ status: 303, headers: { location: "/who", "set-cookie": `name=${params.name}` } }));
+app.get("/time", ({ time }) => ({ time }));
+app.get("/fails", () => {
+  console.log("on the way to the mistake");
+  throw new Error("a mistake");
+});
+export default app;
