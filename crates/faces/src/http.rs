@@ -13,6 +13,7 @@ mod content;
 mod content_of;
 pub(crate) mod cors;
 mod exchange;
+mod failure;
 pub(crate) mod forwarded;
 mod framing;
 mod http1;

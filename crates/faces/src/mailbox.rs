@@ -146,7 +146,7 @@ impl Drop for Envelope {
         if !self.answered {
             // It reveals nothing, so it waits for nothing.
             let message = "the worker ended without a reply".to_owned();
-            let fault = gem::Fault { message, wait_for: CommitNumber(0) };
+            let fault = gem::Fault::new(message, CommitNumber(0));
             self.post(Err(gem::Failure::Unavailable(fault)));
         }
     }

@@ -52,6 +52,8 @@ pub(crate) enum Kind {
     HandlerFailed,
     CpuLimit,
     HeapLimit,
+    StackLimit,
+    ReplyLimit,
     NotImplemented,
     TransferCoding,
     Busy,
@@ -69,7 +71,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 43] = [
+    pub(crate) const ALL: [Self; 45] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -109,6 +111,8 @@ impl Kind {
         Self::HandlerFailed,
         Self::CpuLimit,
         Self::HeapLimit,
+        Self::StackLimit,
+        Self::ReplyLimit,
         Self::NotImplemented,
         Self::TransferCoding,
         Self::Busy,
@@ -169,6 +173,8 @@ impl Kind {
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
             Self::HeapLimit => ("heap-limit", 500, "The application used too much memory"),
+            Self::StackLimit => ("stack-limit", 500, "The application recursed too deeply"),
+            Self::ReplyLimit => ("reply-limit", 500, "The application's reply is too large"),
             Self::NotImplemented => ("not-implemented", 501, "The method is not known"),
             Self::TransferCoding => ("transfer-coding", 501, "The transfer coding is not known"),
             Self::Busy => ("busy", 503, "The server is busy"),
@@ -231,6 +237,8 @@ pub(crate) struct More {
     pub accept_patch: Option<String>,
     /// The newest commit that the problem reveals something of.
     pub commit: Option<CommitNumber>,
+    /// What is known of the application's failure, and whether its developer asks.
+    pub failed: Option<(Box<gem::Report>, bool)>,
     /// Extension members (RFC 9457 §3.2), in this order.
     pub members: Vec<(&'static str, serde_json::Value)>,
 }

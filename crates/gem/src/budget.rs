@@ -27,9 +27,9 @@ impl Budget {
         self.spent.set(false);
     }
 
-    /// What was used of the limit.
+    /// What was used of the limit, or beyond it.
     pub(crate) fn used(&self) -> Duration {
-        self.limit.get().saturating_sub(self.end.get().saturating_sub(thread_cpu_time()))
+        (thread_cpu_time() + self.limit.get()).saturating_sub(self.end.get())
     }
 
     /// Whether the limit was reached. Once true it stays so until `start`.
@@ -67,6 +67,7 @@ mod tests {
         budget.start(Duration::from_millis(5));
         while !budget.is_spent() {}
         assert!(budget.has_stopped());
+        assert!(budget.used() >= Duration::from_millis(5));
         budget.start(Duration::from_secs(3600));
         assert!(!budget.has_stopped());
         assert!(!budget.is_spent());

@@ -9,7 +9,7 @@ use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
 use crate::modules::{MAIN, Modules, OWN, Sources};
 use crate::natives::{Slot, natives};
 use crate::rejections::Rejections;
-use crate::reply::Answer;
+use crate::reply::{Answer, ReplyError};
 use crate::route::{Found, Method, Pattern, Route, find};
 use crate::services::Services;
 use crate::thrown::Thrown;
@@ -30,11 +30,15 @@ pub(crate) enum Stop {
     /// It waits for what it has asked for: no commit, and another run with the answers.
     Waits,
     /// It threw, or its result cannot be a reply.
-    Threw(String),
+    Threw(Thrown),
     /// Its CPU time is used up. The engine is to be thrown away.
-    CpuLimit(String),
+    CpuLimit(Thrown),
     /// The heap is full. The engine is to be thrown away.
-    HeapLimit(String),
+    HeapLimit(Thrown),
+    /// It went deeper than the stack.
+    StackLimit(Thrown),
+    /// Its reply is too large.
+    ReplyLimit(Thrown),
 }
 
 const UNHANDLED: &str = "a promise was rejected and nothing handled it";
@@ -59,6 +63,8 @@ struct Entry {
     run: Persistent<Function<'static>>,
     finish: Persistent<Function<'static>>,
     handlers: Vec<Persistent<Function<'static>>>,
+    /// What each of them is called: `GET /notes/:id`.
+    names: Vec<String>,
     calls: Calls,
 }
 
@@ -116,8 +122,8 @@ impl Engine {
         if self.budget.has_stopped() {
             return Err(loading.too_slow());
         }
-        if let Err(Stop::Threw(why) | Stop::HeapLimit(why)) = ran {
-            return Err(loading.refused(&why));
+        if let Err(Stop::Threw(thrown) | Stop::HeapLimit(thrown)) = ran {
+            return Err(loading.refused(&thrown.to_string()));
         }
         match self.rejections.take() {
             None => Ok(()),
@@ -153,6 +159,11 @@ impl Engine {
         self.budget.used()
     }
 
+    /// What the route at `route` is called.
+    pub(crate) fn name(&self, route: usize) -> &str {
+        self.entry.names.get(route).map_or("", String::as_str)
+    }
+
     /// Runs the handler of the route at `route` for the turn in the slot, to its end.
     pub(crate) fn run(&self, route: usize) -> Result<Answer, Stop> {
         let result = self.run_to_end(route);
@@ -160,10 +171,7 @@ impl Engine {
         // What is rejected in a run that waits is rejected again in the one that ends.
         let (answer, refused) = result?.ok_or(Stop::Waits)?;
         match rejected {
-            Some(thrown) => Err(match self.stop(&thrown) {
-                Stop::Threw(why) => Stop::Threw(format!("{UNHANDLED}: {why}")),
-                limit => limit,
-            }),
+            Some(thrown) => Err(self.unhandled(thrown)),
             None if refused => Err(Stop::Refused(answer)),
             None => Ok(answer),
         }
@@ -182,7 +190,13 @@ impl Engine {
         let Some((answer, refused)) = ended else { return Ok(None) };
         // Making the reply may have called into the application once more.
         self.run_jobs()?;
-        let answer = answer.checked().map_err(|error| Stop::Threw(error.to_string()))?;
+        let answer = answer.checked().map_err(|error| {
+            let thrown = Thrown::text(&error.to_string());
+            match error {
+                ReplyError::Bytes(_) => Stop::ReplyLimit(thrown),
+                _ => Stop::Threw(thrown),
+            }
+        })?;
         Ok(Some((answer, refused)))
     }
 
@@ -190,7 +204,7 @@ impl Engine {
     fn run_jobs(&self) -> Result<(), Stop> {
         while self.runtime.is_job_pending() {
             if self.budget.is_spent() {
-                return Err(self.cpu_limit());
+                return Err(self.cpu_limit(Thrown::default()));
             }
             let job = self.runtime.execute_pending_job();
             job.map_err(|thrown| {
@@ -204,30 +218,49 @@ impl Engine {
         self.context.with(|ctx| {
             let result = f(&ctx).map_err(|error| self.stopped(&ctx, &error));
             // Code that was interrupted has not ended, whatever it may have caught.
-            if self.budget.has_stopped() { Err(self.cpu_limit()) } else { result }
+            match result {
+                Ok(_) if self.budget.has_stopped() => Err(self.cpu_limit(Thrown::default())),
+                result => result,
+            }
         })
     }
 
     fn stopped(&self, ctx: &Ctx<'_>, error: &rquickjs::Error) -> Stop {
-        self.stop(&Thrown::catch(ctx, error))
+        self.stop(Thrown::catch(ctx, error))
     }
 
-    fn stop(&self, thrown: &Thrown) -> Stop {
+    fn stop(&self, thrown: Thrown) -> Stop {
         if self.budget.has_stopped() {
-            return self.cpu_limit();
+            return self.cpu_limit(thrown);
         }
         if thrown.out_of_memory {
             let limit = self.heap_limit;
-            return Stop::HeapLimit(format!(
-                "{thrown}; a worker's heap is limited to {limit} bytes"
-            ));
+            let message =
+                format!("{}; a worker's heap is limited to {limit} bytes", thrown.message);
+            return Stop::HeapLimit(Thrown { message, ..thrown });
         }
-        Stop::Threw(thrown.to_string())
+        if thrown.is_out_of_stack() {
+            return Stop::StackLimit(thrown);
+        }
+        Stop::Threw(thrown)
     }
 
-    fn cpu_limit(&self) -> Stop {
+    /// A promise was rejected with this, and nothing handled it.
+    fn unhandled(&self, thrown: Thrown) -> Stop {
+        match self.stop(thrown) {
+            Stop::Threw(thrown) => {
+                let message = format!("{UNHANDLED}: {}", thrown.message);
+                Stop::Threw(Thrown { message, ..thrown })
+            }
+            limit => limit,
+        }
+    }
+
+    /// `thrown` tells where it was stopped.
+    fn cpu_limit(&self, thrown: Thrown) -> Stop {
         let limit = self.budget.limit_ms();
-        Stop::CpuLimit(format!("the request used its limit of {limit} ms of CPU time"))
+        let message = format!("the request used its limit of {limit} ms of CPU time");
+        Stop::CpuLimit(Thrown { message, ..thrown })
     }
 }
 
@@ -268,12 +301,12 @@ impl Loading<'_> {
         if routes.len() > ROUTES_MAX {
             return Err(self.refused(&format!("an application has at most {ROUTES_MAX} routes")));
         }
-        let (handlers, routes) = read_routes(ctx, &routes).map_err(broken)?;
+        let (handlers, routes, names) = read_routes(ctx, &routes).map_err(broken)?;
         let lists = own.services(&main).map_err(broken)?;
         let services = Services::of(&lists).map_err(|why| self.refused(&why))?;
         let (run, finish) = own.entry(ctx).map_err(broken)?;
         let calls = Calls::of(ctx, &own.0).map_err(broken)?;
-        Ok((Entry { run, finish, handlers, calls }, routes, services))
+        Ok((Entry { run, finish, handlers, names, calls }, routes, services))
     }
 
     /// Loads the application's modules.
@@ -355,17 +388,19 @@ type PersistentFunction = Persistent<Function<'static>>;
 fn read_routes<'js>(
     ctx: &Ctx<'js>,
     list: &Array<'js>,
-) -> rquickjs::Result<(Vec<PersistentFunction>, Vec<Route>)> {
+) -> rquickjs::Result<(Vec<PersistentFunction>, Vec<Route>, Vec<String>)> {
     let mut handlers = Vec::with_capacity(list.len());
     let mut routes = Vec::with_capacity(list.len());
+    let mut names = Vec::with_capacity(list.len());
     for route in list.iter::<Object>() {
         let route = route?;
         let method: String = route.get("method")?;
         let pattern: String = route.get("pattern")?;
+        names.push(format!("{method} {pattern}"));
         let pattern = Pattern::parse(&pattern).expect("app.js checked it when it was registered");
         let method = if method == "POST" { Method::Post } else { Method::Get };
         handlers.push(Persistent::save(ctx, route.get::<_, Function>("handler")?));
         routes.push(Route { method, pattern });
     }
-    Ok((handlers, routes))
+    Ok((handlers, routes, names))
 }

@@ -5,6 +5,7 @@
 use crate::engine::{Asked, Called, Engine, Stop};
 use crate::errors::{Failure, Fault};
 use crate::exchange::Request;
+use crate::failed::Keeper;
 use crate::route::Params;
 use crate::services::{Method, Service, Services};
 use crate::session::Rules;
@@ -33,6 +34,7 @@ pub struct Host<'a> {
     pub(crate) repository: &'a Arc<Repository>,
     pub(crate) cpu_limit: Duration,
     pub(crate) sessions: Rules,
+    pub(crate) keeper: Keeper<'a>,
     /// The engine may be damaged and is to be thrown away.
     pub(crate) is_broken: Cell<bool>,
 }
@@ -55,11 +57,13 @@ pub enum CallError {
 #[derive(Clone, Debug)]
 pub enum CallFailure {
     /// It threw, or its result cannot be stored.
-    Threw(String),
+    Threw(Fault),
     /// The CPU time of the errand is used up.
-    CpuLimit(String),
+    CpuLimit(Fault),
     /// The heap is full.
-    HeapLimit(String),
+    HeapLimit(Fault),
+    /// It went deeper than the stack.
+    StackLimit(Fault),
     /// The repository could not be read.
     Unavailable(String),
 }
@@ -67,12 +71,12 @@ pub enum CallFailure {
 impl CallFailure {
     /// The same as the failure of a request whose reply waits for `wait_for`.
     pub fn at(self, wait_for: CommitNumber) -> Failure {
-        let fault = |message| Fault { message, wait_for };
         match self {
-            Self::Threw(message) => Failure::Handler(fault(message)),
-            Self::CpuLimit(message) => Failure::CpuLimit(fault(message)),
-            Self::HeapLimit(message) => Failure::HeapLimit(fault(message)),
-            Self::Unavailable(message) => Failure::Unavailable(fault(message)),
+            Self::Threw(fault) => Failure::Handler(Fault { wait_for, ..fault }),
+            Self::CpuLimit(fault) => Failure::CpuLimit(Fault { wait_for, ..fault }),
+            Self::HeapLimit(fault) => Failure::HeapLimit(Fault { wait_for, ..fault }),
+            Self::StackLimit(fault) => Failure::StackLimit(Fault { wait_for, ..fault }),
+            Self::Unavailable(message) => Failure::Unavailable(Fault::new(message, wait_for)),
         }
     }
 }
@@ -155,23 +159,46 @@ impl Served<'_> {
         match called {
             Ok(Called::Text(text)) => Ok(text.map(Bytes::from)),
             Ok(Called::Refused { status, message }) => Err(CallError::Refused { status, message }),
-            Err(stop) => Err(CallError::Failed(self.stopped(stop))),
+            Err(stop) => Err(CallError::Failed(self.stopped(stop, &asked))),
         }
     }
 
-    fn stopped(&self, stop: Stop) -> CallFailure {
-        match stop {
-            Stop::Threw(message) => CallFailure::Threw(message),
-            Stop::CpuLimit(message) => {
+    /// Keeps the failure: it ends the errand, whatever the face makes of it.
+    fn stopped(&self, stop: Stop, asked: &Asked<'_>) -> CallFailure {
+        let view = self.transaction.as_ref().expect(HELD).view();
+        let failure = match stop {
+            Stop::Threw(thrown) => Failure::Handler(Fault::threw(thrown, view)),
+            Stop::CpuLimit(thrown) => Failure::CpuLimit(Fault::threw(thrown, view)),
+            Stop::HeapLimit(thrown) => Failure::HeapLimit(Fault::threw(thrown, view)),
+            Stop::StackLimit(thrown) => Failure::StackLimit(Fault::threw(thrown, view)),
+            Stop::ReplyLimit(thrown) => Failure::ReplyLimit(Fault::threw(thrown, view)),
+            Stop::Waits => Failure::Handler(Fault::new("a call waits, which it cannot", view)),
+            Stop::Refused(_) => Failure::Handler(Fault::new("a call gave a page", view)),
+        };
+        let failure = self.host.keeper.keep(failure, |report| {
+            report.handler = format!("service {}.{}", asked.collection, asked.method);
+            report.cpu = self.host.engine.cpu_used();
+            let asked = |turn: &mut Turn| {
+                let request = turn.request();
+                Ok((request.method.clone(), request.path.clone()))
+            };
+            (report.method, report.path) = self.host.engine.slot.with(asked).unwrap_or_default();
+        });
+        match failure {
+            Failure::CpuLimit(fault) => {
                 self.host.is_broken.set(true);
-                CallFailure::CpuLimit(message)
+                CallFailure::CpuLimit(fault)
             }
-            Stop::HeapLimit(message) => {
+            Failure::HeapLimit(fault) => {
                 self.host.is_broken.set(true);
-                CallFailure::HeapLimit(message)
+                CallFailure::HeapLimit(fault)
             }
-            Stop::Waits => CallFailure::Threw("a call waits, which it cannot".to_owned()),
-            Stop::Refused(_) => CallFailure::Threw("a call gave a page".to_owned()),
+            Failure::StackLimit(fault) => CallFailure::StackLimit(fault),
+            Failure::Handler(fault)
+            | Failure::ReplyLimit(fault)
+            | Failure::Duplicate(fault)
+            | Failure::Busy(fault)
+            | Failure::Unavailable(fault) => CallFailure::Threw(fault),
         }
     }
 }
@@ -179,6 +206,6 @@ impl Served<'_> {
 fn text(bytes: &[u8]) -> Result<&str, CallError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("a JSON document is not UTF-8: {error}");
-        CallError::Failed(CallFailure::Threw(message))
+        CallError::Failed(CallFailure::Threw(Fault::new(message, CommitNumber(0))))
     })
 }

@@ -1,5 +1,7 @@
 //! What can go wrong: one enum for loading an application, one for serving a request.
 
+use crate::failed::Report;
+use crate::thrown::Thrown;
 use repository::CommitNumber;
 use std::fmt;
 use std::path::PathBuf;
@@ -49,6 +51,21 @@ pub struct Fault {
     /// That the request failed, and the message, may reveal what its view held. So a reply that
     /// tells of it may leave when `durable >= wait_for`, as any other; 0 reveals nothing.
     pub wait_for: CommitNumber,
+    /// All that is known of it; there is one when a gem answers.
+    pub report: Option<Box<Report>>,
+}
+
+impl Fault {
+    /// One of which nothing is known but the message.
+    pub fn new(message: impl Into<String>, wait_for: CommitNumber) -> Self {
+        Self { message: message.into(), wait_for, report: None }
+    }
+
+    /// What the application threw.
+    pub(crate) fn threw(thrown: Thrown, wait_for: CommitNumber) -> Self {
+        let message = thrown.to_string();
+        Self { message, wait_for, report: Some(Box::new(Report::of(thrown))) }
+    }
 }
 
 impl fmt::Display for Fault {
@@ -70,6 +87,12 @@ pub enum Failure {
     /// The worker's heap reached its limit: 500.
     #[error("{0}")]
     HeapLimit(Fault),
+    /// The handler went deeper than the stack: 500.
+    #[error("{0}")]
+    StackLimit(Fault),
+    /// The handler's reply is too large: 500.
+    #[error("{0}")]
+    ReplyLimit(Fault),
     /// A unique index has a value already that the handler wrote: 409.
     #[error("{0}")]
     Duplicate(Fault),
@@ -84,15 +107,70 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The commit a reply that tells of this failure waits for; see [`Fault::wait_for`].
-    pub fn wait_for(&self) -> CommitNumber {
+    /// HTTP status, and the kind of problem: the last part of its `type`.
+    pub fn problem(&self) -> (u16, &'static str) {
+        match self {
+            Self::Handler(_) => (500, "handler-failed"),
+            Self::CpuLimit(_) => (500, "cpu-limit"),
+            Self::HeapLimit(_) => (500, "heap-limit"),
+            Self::StackLimit(_) => (500, "stack-limit"),
+            Self::ReplyLimit(_) => (500, "reply-limit"),
+            Self::Duplicate(_) => (409, "duplicate"),
+            Self::Busy(_) => (503, "busy"),
+            Self::Unavailable(_) => (503, "unavailable"),
+        }
+    }
+
+    /// All that is known of it, where it is the application's failure: not where the repository
+    /// refused, which has nothing to do with this request.
+    pub fn report(&self) -> Option<&Report> {
+        self.fault().report.as_deref()
+    }
+
+    /// As `report`.
+    pub fn into_report(self) -> Option<Box<Report>> {
         match self {
             Self::Handler(fault)
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
+            | Self::StackLimit(fault)
+            | Self::ReplyLimit(fault)
             | Self::Duplicate(fault)
             | Self::Busy(fault)
-            | Self::Unavailable(fault) => fault.wait_for,
+            | Self::Unavailable(fault) => fault.report,
+        }
+    }
+
+    /// The commit a reply that tells of this failure waits for; see [`Fault::wait_for`].
+    pub fn wait_for(&self) -> CommitNumber {
+        self.fault().wait_for
+    }
+
+    fn fault(&self) -> &Fault {
+        match self {
+            Self::Handler(fault)
+            | Self::CpuLimit(fault)
+            | Self::HeapLimit(fault)
+            | Self::StackLimit(fault)
+            | Self::ReplyLimit(fault)
+            | Self::Duplicate(fault)
+            | Self::Busy(fault)
+            | Self::Unavailable(fault) => fault,
+        }
+    }
+
+    /// As `report`, to be completed; made if there is none.
+    pub(crate) fn report_mut(&mut self) -> Option<&mut Report> {
+        match self {
+            Self::Handler(fault)
+            | Self::CpuLimit(fault)
+            | Self::HeapLimit(fault)
+            | Self::StackLimit(fault)
+            | Self::ReplyLimit(fault)
+            | Self::Duplicate(fault) => Some(fault.report.get_or_insert_with(|| {
+                Box::new(Report { message: fault.message.clone(), ..Report::default() })
+            })),
+            Self::Busy(_) | Self::Unavailable(_) => None,
         }
     }
 }

@@ -12,6 +12,7 @@ mod engine;
 mod errand;
 mod errors;
 mod exchange;
+mod failed;
 pub mod limits;
 mod modules;
 mod natives;
@@ -35,5 +36,8 @@ pub use current::AppReader;
 pub use errand::{CallError, CallFailure, Caller, Errand, Host, Served};
 pub use errors::{Failure, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};
+pub use failed::{
+    CodeFrame, ErrorLog, ErrorLogFigures, ErrorsRead, Kept, Report, read as read_errors,
+};
 pub use pool::{Pool, PoolLoad, PoolOptions};
 pub use services::{Method, Service, Services};

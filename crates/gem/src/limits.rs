@@ -104,6 +104,31 @@ pub const REPLY_BYTES_MAX: usize = 16 << 20;
 /// Longest message of an error, in bytes. Longer: it is cut.
 pub const MESSAGE_BYTES_MAX: usize = 2 << 10;
 
+/// Calls of a stack that are kept with a failure. More: the innermost are kept.
+pub const FRAMES_MAX: usize = 32;
+
+/// Longest call of a stack, in bytes. Longer: it is cut.
+pub const FRAME_BYTES_MAX: usize = 256;
+
+/// Causes of an error that are kept with a failure. More: the nearest are kept.
+pub const CAUSES_MAX: usize = 8;
+
+/// Lines of the application that are shown before and after the place of a failure.
+pub const CODE_LINES_AROUND: usize = 3;
+
+/// Characters of each of those lines. More: the line is cut around the place.
+pub const CODE_LINE_CHARS_MAX: usize = 160;
+
+/// Longest path of a request that is kept with a failure, in bytes. Longer: it is cut.
+pub const PATH_BYTES_MAX: usize = 1 << 10;
+
+/// Failed requests that wait to be written down. More: left out and counted.
+pub const ERRORS_WAITING_MAX: usize = 256;
+
+/// Largest file of failed requests, in bytes; there are two. Full: it takes the place of the one
+/// before, which is lost.
+pub const ERRORS_FILE_BYTES_MAX: u64 = 2 << 20;
+
 /// Longest text of one `console` call, in bytes. Longer: it is cut.
 pub const LOG_RECORD_BYTES_MAX: usize = 8 << 10;
 

@@ -4,6 +4,7 @@
 //! the same code, and a worker that starts anew does too.
 
 use crate::errors::LoadError;
+use crate::failed::CodeFrame;
 use crate::limits::{MODULE_BYTES_MAX, MODULES_MAX};
 use crate::testing::modules as testing;
 use crate::thrown::position;
@@ -85,6 +86,14 @@ impl Sources {
 
     fn path<'a>(&self, name: &'a str) -> Option<&'a str> {
         name.strip_prefix(&self.name("")).filter(|path| !path.is_empty())
+    }
+
+    /// The code around `place`: `file:line:column` with the file's name as messages have it.
+    pub(crate) fn code(&self, place: &str) -> Option<CodeFrame> {
+        let mut parts = place.rsplitn(3, ':');
+        let column = parts.next()?.parse().ok()?;
+        let line = parts.next()?.parse().ok()?;
+        CodeFrame::around(self.files.get(self.path(parts.next()?)?)?, line, column)
     }
 
     /// The text of the file at `path`.

@@ -6,6 +6,7 @@ use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
 use crate::exchange::{Request, Respond, hand_over};
+use crate::failed::{ErrorLog, ErrorLogFigures};
 use crate::limits::THREAD_STACK_BYTES;
 use crate::queue::{Popped, Queue};
 use crate::turn::Turn;
@@ -28,6 +29,8 @@ pub struct PoolOptions {
     pub cpu_limit: Duration,
     /// Heap that one worker's engine may use, in bytes.
     pub heap_limit: usize,
+    /// Where failed requests are kept, if they are.
+    pub errors: Option<Arc<ErrorLog>>,
 }
 
 /// How busy the workers are.
@@ -72,7 +75,8 @@ impl Pool {
         let current = Arc::new(Current::new(app));
         let queue = Arc::new(Queue::new(options.queue));
         let asides = Arc::new(Executor::new(Arc::clone(&queue), Arc::clone(&repository)));
-        let shared = Arc::new(Shared { current, repository, cpu_limit, heap_limit });
+        let shared =
+            Arc::new(Shared { current, repository, cpu_limit, heap_limit, errors: options.errors });
         // Dropped on an early return, which stops the workers that have started.
         let threads = Mutex::default();
         let pool =
@@ -142,6 +146,11 @@ impl Pool {
         let threads = self.threads.lock();
         let alive = threads.iter().filter(|thread| !thread.is_finished()).count();
         PoolLoad { queued, queue_max, waiting: self.queue.lent(), workers: threads.len(), alive }
+    }
+
+    /// The failed requests that were given to be kept, if they are.
+    pub fn errors(&self) -> Option<ErrorLogFigures> {
+        self.shared.errors.as_ref().map(|errors| errors.figures())
     }
 
     /// Finishes what is queued, and what waits for an aside, and stops the workers.

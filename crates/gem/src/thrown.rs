@@ -1,11 +1,12 @@
-//! What a script threw, as one line with its place: `app.js:3:14: TypeError: ...`.
+//! What a script threw, as one line with its place: `app.js:3:14: TypeError: ...`; and what is
+//! known besides: the stack in the application, and what the error was caused by.
 
-use crate::limits::MESSAGE_BYTES_MAX;
+use crate::limits::{CAUSES_MAX, FRAME_BYTES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
 use rquickjs::{Coerced, Ctx, FromJs, Object, Value};
 use std::fmt;
 
 /// An exception, described.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Thrown {
     /// `file:line:column` in the application, if known.
     pub(crate) place: Option<String>,
@@ -13,6 +14,10 @@ pub(crate) struct Thrown {
     pub(crate) message: String,
     /// Whether the engine ran out of heap.
     pub(crate) out_of_memory: bool,
+    /// The application's part of the stack, the innermost call first: `name (file:line:column)`.
+    pub(crate) stack: Vec<String>,
+    /// What it was caused by (`error.cause`), the nearest first, each as this is shown.
+    pub(crate) causes: Vec<String>,
 }
 
 impl fmt::Display for Thrown {
@@ -34,8 +39,18 @@ impl Thrown {
         }
     }
 
-    /// Describes a thrown value.
+    /// Describes a thrown value, and what it says that it was caused by.
     pub(crate) fn of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
+        let mut thrown = Self::alone(ctx, value);
+        let mut next = cause(value);
+        while let Some(value) = next.filter(|_| thrown.causes.len() < CAUSES_MAX) {
+            thrown.causes.push(Self::alone(ctx, &value).to_string());
+            next = cause(&value);
+        }
+        thrown
+    }
+
+    fn alone<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         match value.as_object() {
             Some(error) if error.is_error() => Self::of_error(error),
             // Without memory even for an error object the engine throws null.
@@ -51,8 +66,15 @@ impl Thrown {
         let out_of_memory = name == "InternalError" && message == "out of memory";
         let text = if message.is_empty() { name } else { format!("{name}: {message}") };
         // An application may set the stack to anything.
-        let place = place(&stack).map(|place| one_line(&place));
-        Self { place, out_of_memory, ..Self::text(&text) }
+        let frames = frames(&stack);
+        let place = frames.first().map(|frame| one_line(frame.place));
+        let stack = frames.iter().take(FRAMES_MAX).map(Frame::shown).collect();
+        Self { place, stack, out_of_memory, ..Self::text(&text) }
+    }
+
+    /// Whether the stack was not deep enough, as far as the message tells.
+    pub(crate) fn is_out_of_stack(&self) -> bool {
+        self.message == "RangeError: Maximum call stack size exceeded"
     }
 
     fn out_of_memory(message: &str) -> Self {
@@ -61,7 +83,20 @@ impl Thrown {
 
     /// One without a place.
     pub(crate) fn text(message: &str) -> Self {
-        Self { place: None, message: one_line(message), out_of_memory: false }
+        Self { message: one_line(message), ..Self::default() }
+    }
+}
+
+/// What an error was caused by (ECMA-262, "InstallErrorCause"). An application may have made it a
+/// circle, or endless: the caller counts.
+fn cause<'js>(value: &Value<'js>) -> Option<Value<'js>> {
+    let error = value.as_object().filter(|object| object.is_error())?;
+    match error.get::<_, Value<'js>>("cause") {
+        Ok(cause) => (!cause.is_undefined()).then_some(cause),
+        Err(_) => {
+            error.ctx().catch();
+            None
+        }
     }
 }
 
@@ -95,20 +130,38 @@ fn shown<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {
     }
 }
 
-/// The first place in a stack that lies in the application: Sarsen's own modules are called
-/// `sarsen:...`. Lines look like `    at name (file:line:column)` or `    at file:line:column`.
-fn place(stack: &str) -> Option<String> {
-    stack.lines().find_map(|line| {
+/// One call on a stack.
+struct Frame<'a> {
+    /// Empty at the top of a module.
+    name: &'a str,
+    place: &'a str,
+}
+
+impl Frame<'_> {
+    fn shown(&self) -> String {
+        let text = match self.name {
+            "" => self.place.to_owned(),
+            name => format!("{name} ({})", self.place),
+        };
+        cut(one_line(&text), FRAME_BYTES_MAX)
+    }
+}
+
+/// The calls on a stack that lie in the application: Sarsen's own modules are called `sarsen:...`.
+/// Lines look like `    at name (file:line:column)` or `    at file:line:column`.
+fn frames(stack: &str) -> Vec<Frame<'_>> {
+    fn frame(line: &str) -> Option<Frame<'_>> {
         let at = line.trim().strip_prefix("at ")?;
-        let place = match (at.split_once(" ("), at.strip_suffix(')')) {
-            (Some((name, _)), Some(open)) => &open[name.len() + 2..],
-            _ => at,
+        let (name, place) = match (at.split_once(" ("), at.strip_suffix(')')) {
+            (Some((name, _)), Some(open)) => (name, &open[name.len() + 2..]),
+            _ => ("", at),
         };
         let mut parts = place.rsplitn(3, ':');
         let numbered = parts.by_ref().take(2).all(|part| part.parse::<u32>().is_ok());
         let file = parts.next()?;
-        (numbered && !file.starts_with("sarsen:")).then(|| place.to_owned())
-    })
+        (numbered && !file.starts_with("sarsen:")).then_some(Frame { name, place })
+    }
+    stack.lines().filter_map(frame).collect()
 }
 
 /// At most `MESSAGE_BYTES_MAX` bytes of `text`, on one line.
@@ -142,10 +195,14 @@ mod tests {
     fn the_place_is_the_applications() {
         let stack = "    at encode (sarsen:persist:71:9)\n    at put (native)\n    \
                      at save (apps/x (1)/lib.js:3:14)\n    at apps/x/app.js:9:1\n";
-        assert_eq!(place(stack).as_deref(), Some("apps/x (1)/lib.js:3:14"));
-        assert_eq!(place("    at apps/x/app.js:9:1\n").as_deref(), Some("apps/x/app.js:9:1"));
-        assert_eq!(place("    at f (native)\n    at sarsen:turn:1:1"), None);
-        assert_eq!(place(""), None);
+        let shown = |stack| frames(stack).iter().map(Frame::shown).collect::<Vec<_>>();
+        let both = ["save (apps/x (1)/lib.js:3:14)", "apps/x/app.js:9:1"];
+        assert_eq!(shown(stack), both);
+        assert_eq!(frames(stack)[0].place, "apps/x (1)/lib.js:3:14");
+        assert!(frames("    at f (native)\n    at sarsen:turn:1:1").is_empty());
+        assert!(frames("").is_empty());
+        let long = format!("    at {} (app.js:1:1)", "f".repeat(FRAME_BYTES_MAX));
+        assert_eq!(shown(&long)[0].len(), FRAME_BYTES_MAX);
     }
 
     #[test]

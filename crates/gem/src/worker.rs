@@ -7,6 +7,7 @@ use crate::engine::{Engine, Stop};
 use crate::errand::{Errand, Host};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
+use crate::failed::{ErrorLog, Keeper};
 use crate::reply::Answer;
 use crate::route::{Found, Params};
 use crate::thrown::one_line;
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     /// Unless the application has limits of its own.
     pub(crate) cpu_limit: Duration,
     pub(crate) heap_limit: usize,
+    /// Where failed requests are kept, if they are.
+    pub(crate) errors: Option<Arc<ErrorLog>>,
 }
 
 impl Shared {
@@ -119,8 +122,12 @@ impl Worker {
             // What the request saw is not known any more; it is at most what is visible now.
             let wait_for = self.shared.repository.stats().visible;
             let message = format!("the worker panicked: {}", panic_text(&*panic));
-            Served::Done(Err(Failure::Handler(Fault { message, wait_for })))
+            Served::Done(Err(Failure::Handler(Fault::new(message, wait_for))))
         });
+        let served = match served {
+            Served::Done(Err(failure)) => Served::Done(Err(self.keeper().keep(failure, |_| {}))),
+            served => served,
+        };
         if let Served::Done(Err(Failure::CpuLimit(_) | Failure::HeapLimit(_))) = &served {
             self.engine = None;
         }
@@ -161,6 +168,7 @@ impl Worker {
                 repository: &self.shared.repository,
                 cpu_limit: self.shared.cpu_limit(&self.app),
                 sessions: self.app.settings.sessions,
+                keeper: self.keeper(),
                 is_broken: Cell::new(false),
             };
             errand(&host);
@@ -174,22 +182,43 @@ impl Worker {
         let heap_limit = self.shared.heap_limit(&self.app);
         Engine::start(&self.app.sources, heap_limit).map_err(|error| {
             let message = format!("the application could not be loaded again: {error}");
-            Failure::Handler(Fault { message, wait_for: NOTHING })
+            Failure::Handler(Fault::new(message, NOTHING))
         })
+    }
+
+    fn keeper(&self) -> Keeper<'_> {
+        Keeper { errors: self.shared.errors.as_deref(), sources: &self.app.sources }
     }
 
     fn run(&self, engine: &Engine, route: usize, mut turn: Turn) -> Served {
         engine.start_budget(self.shared.cpu_limit(&self.app), turn.notes_mut().cpu_used);
         engine.slot.fill(turn);
-        let ran =
-            self.shared.repository.run_owned(|transaction| Self::lend(engine, route, transaction));
+        let mut runs: u32 = 0;
+        let ran = self.shared.repository.run_owned(|transaction| {
+            runs = runs.saturating_add(1);
+            Self::lend(engine, route, transaction)
+        });
         let turn = engine.slot.clear();
         match (ran, turn) {
             (
                 Err(RunError::Body { error: RunStop::Handler(Stop::Waits), wait_for }),
                 Some(turn),
             ) => wait(turn, engine.cpu_used(), wait_for),
-            (ran, turn) => Served::Done(self.end(ran, turn)),
+            (Ok(ran), turn) => Served::Done(self.end(Ok(ran), turn)),
+            (Err(error), turn) => {
+                let asked = turn.as_ref().map(Turn::request);
+                let asked = asked.map(|request| (request.method.clone(), request.path.clone()));
+                let ended = self.end(Err(error), turn);
+                Served::Done(ended.map_err(|mut failure| {
+                    if let Some(report) = failure.report_mut() {
+                        (report.method, report.path) = asked.unwrap_or_default();
+                        report.handler = engine.name(route).to_owned();
+                        report.conflicts = runs.saturating_sub(1);
+                        report.cpu = engine.cpu_used();
+                    }
+                    failure
+                }))
+            }
         }
     }
 
@@ -209,7 +238,7 @@ impl Worker {
             Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
             Err(RunError::Begin(error)) => Err(unavailable(error.to_string())),
             Err(RunError::Duplicate { duplicate, wait_for }) => {
-                Err(Failure::Duplicate(Fault { message: duplicate.to_string(), wait_for }))
+                Err(Failure::Duplicate(Fault::new(duplicate.to_string(), wait_for)))
             }
             // That it came to a commit reveals something of the view, which is at most this.
             Err(RunError::Commit(error)) => {
@@ -257,20 +286,22 @@ fn wait(mut turn: Turn, cpu_used: Duration, view: CommitNumber) -> Served {
     match notes.start_round() {
         Ok(asides) => Served::Waits(Box::new(Waiting { turn, asides, view })),
         Err(too_many) => {
-            let fault = Fault { message: too_many.to_string(), wait_for: view };
+            let fault = Fault::new(too_many.to_string(), view);
             Served::Done(Err(Failure::Handler(fault)))
         }
     }
 }
 
 fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
-    let fault = |message| Fault { message, wait_for };
+    let fault = |thrown| Fault::threw(thrown, wait_for);
     match stop {
         RunStop::Handler(Stop::Refused(answer)) => Ok(answer.reply(wait_for)),
-        RunStop::Handler(Stop::Waits) => Err(Failure::Handler(fault(LOST.to_owned()))),
-        RunStop::Handler(Stop::Threw(message)) => Err(Failure::Handler(fault(message))),
-        RunStop::Handler(Stop::CpuLimit(message)) => Err(Failure::CpuLimit(fault(message))),
-        RunStop::Handler(Stop::HeapLimit(message)) => Err(Failure::HeapLimit(fault(message))),
+        RunStop::Handler(Stop::Waits) => Err(Failure::Handler(Fault::new(LOST, wait_for))),
+        RunStop::Handler(Stop::Threw(thrown)) => Err(Failure::Handler(fault(thrown))),
+        RunStop::Handler(Stop::CpuLimit(thrown)) => Err(Failure::CpuLimit(fault(thrown))),
+        RunStop::Handler(Stop::HeapLimit(thrown)) => Err(Failure::HeapLimit(fault(thrown))),
+        RunStop::Handler(Stop::StackLimit(thrown)) => Err(Failure::StackLimit(fault(thrown))),
+        RunStop::Handler(Stop::ReplyLimit(thrown)) => Err(Failure::ReplyLimit(fault(thrown))),
         RunStop::Repository(message) => {
             // Here, not where it was noted: a request may run several times.
             log::error!("{message}");
@@ -280,7 +311,7 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
 }
 
 fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
-    let fault = Fault { message: error.to_string(), wait_for };
+    let fault = Fault::new(error.to_string(), wait_for);
     match error {
         CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => Failure::Busy(fault),
         CommitError::NoProgress | CommitError::TooManyCollections => Failure::Handler(fault),
@@ -291,7 +322,7 @@ fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
 }
 
 fn unavailable(message: String) -> Failure {
-    Failure::Unavailable(Fault { message, wait_for: NOTHING })
+    Failure::Unavailable(Fault::new(message, NOTHING))
 }
 
 /// What a panic says.

@@ -168,7 +168,8 @@ fn stack() {
     assert!(deep.contains("app.js:4:"), "{deep}");
     for path in ["/json", "/html", "/regexp"] {
         let failure = fails(&site, path);
-        assert!(matches!(failure, Failure::Handler(_)), "{path}: {failure:?}");
+        let is_said = matches!(failure, Failure::Handler(_) | Failure::StackLimit(_));
+        assert!(is_said, "{path}: {failure:?}");
     }
 }
 
@@ -233,8 +234,13 @@ fn a_heap_too_small_for_the_application_is_refused_at_the_start() {
     let app = "import { App } from \"sarsen\";\nexport default new App();\n";
     let folder = folder(&[("app.js", app)]);
     let site = site("app.get(\"/\", () => \"\");");
-    let options =
-        PoolOptions { workers: 2, queue: 1, cpu_limit: Duration::from_secs(1), heap_limit: 50_000 };
+    let options = PoolOptions {
+        workers: 2,
+        queue: 1,
+        cpu_limit: Duration::from_secs(1),
+        heap_limit: 50_000,
+        errors: None,
+    };
     let pool = Pool::start(load(folder.path()).unwrap(), site.repository.clone(), options);
     assert!(pool.is_err());
 }
@@ -249,7 +255,7 @@ fn a_body_that_fills_the_heap_is_not_the_clients_mistake() {
     let mut deep = request("POST", "/");
     deep.body = "[".repeat(1 << 20).into();
     let outcome = site.send(deep);
-    assert!(matches!(outcome, Err(Failure::Handler(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(Failure::StackLimit(_))), "{outcome:?}");
     assert_eq!(site.text("/normal"), "fine");
 }
 

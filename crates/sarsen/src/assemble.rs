@@ -8,8 +8,9 @@ use crate::machine;
 use faces::access::TokenFile;
 use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
 use faces::{ListenError, Server, ServerOptions, TlsOptions};
-use gem::{App, LoadError, Pool, PoolOptions};
+use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use repository::{Clock, CloseError, OpenError, Options, Recovery, Repository};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
@@ -95,7 +96,8 @@ fn serve(
     reopen_log: &Arc<AtomicBool>,
 ) -> Result<(Option<Application>, Server), AssembleError> {
     let gems = arguments.gems.unwrap_or_else(machine::cores);
-    let application = app.map(|app| start_gems(app, repository, gems)).transpose()?;
+    let application =
+        app.map(|app| start_gems(app, (&arguments.data, repository), gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
     let options = ServerOptions { reopen_log: Arc::clone(reopen_log), ..server_options(arguments) };
     match Server::start(options, Arc::clone(repository), pool) {
@@ -131,13 +133,14 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
         insecure_no_tls: arguments.insecure_no_tls,
         cors_origins: arguments.cors_origins.clone(),
         access_log: arguments.access_log.clone(),
+        development: arguments.development,
         ..ServerOptions::new(arguments.listen)
     }
 }
 
 fn start_gems(
     app: App,
-    repository: &Arc<Repository>,
+    (data, repository): (&Path, &Arc<Repository>),
     gems: usize,
 ) -> Result<Application, LoadError> {
     let name = app.name().to_owned();
@@ -146,9 +149,19 @@ fn start_gems(
         queue: gems * QUEUE_PER_GEM,
         cpu_limit: REQUEST_CPU_MAX,
         heap_limit: GEM_HEAP_BYTES,
+        errors: error_log(data),
     };
     let pool = Arc::new(Pool::start(app, Arc::clone(repository), options)?);
     Ok(Application { name, pool, gems })
+}
+
+/// Where failed requests are kept. A server that cannot keep them serves all the same.
+fn error_log(data: &Path) -> Option<Arc<ErrorLog>> {
+    let started = ErrorLog::start(data);
+    let started = started.inspect_err(|error| {
+        log::warn!("failed requests are not kept: {error}");
+    });
+    started.ok().map(Arc::new)
 }
 
 /// Finishes what is in flight, within the bound, and closes. Each part stops before what it uses.

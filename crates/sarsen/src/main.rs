@@ -5,6 +5,7 @@ mod admin;
 mod assemble;
 mod bench;
 mod cli;
+mod errors;
 mod exit;
 mod limits;
 mod logger;
@@ -51,6 +52,10 @@ fn run(command: Command) -> Exit {
         Command::Token(arguments) => match token::run(arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, Exit::Tokens),
+        },
+        Command::Errors(arguments) => match errors::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, Exit::Failure),
         },
         Command::Version => {
             print(concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n"), Exit::Success)

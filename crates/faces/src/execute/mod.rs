@@ -170,7 +170,7 @@ fn run_once(repository: &Repository, body: &mut impl Body) -> RunResult {
 async fn refuse(end: End, reactor: &Reactor) -> Result<Problem, Poisoned> {
     let (problem, wait_for): (Problem, _) = match end {
         End::Refused(RunError::Body { error: Refusal::Call(failure), wait_for }) => {
-            (failed(&failure.at(wait_for), reactor.development), wait_for)
+            (failed(failure.at(wait_for), reactor.development), wait_for)
         }
         End::Refused(RunError::Body { error, wait_for }) => (error.into(), wait_for),
         End::Refused(RunError::Begin(error)) => return Ok(error.into()),

@@ -10,7 +10,7 @@ use crate::operation::{Granted, Operation, Outcome, Place, Returns, Version, Wri
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
-use gem::{CallError, CallFailure, Caller, Host, Method, Served, Service, Services};
+use gem::{CallError, CallFailure, Caller, Fault, Host, Method, Served, Service, Services};
 use repository::{CommitNumber, Document, MediaType, Transaction};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -266,7 +266,7 @@ fn ask(
                 "db.{collection} \"{key}\" holds {name}; services are asked about \
                  JSON documents only"
             );
-            Err(Refusal::Call(CallFailure::Threw(message)))
+            Err(Refusal::Call(CallFailure::Threw(Fault::new(message, CommitNumber(0)))))
         }
         document => Ok(document.map(|document| document.body.clone())),
     };

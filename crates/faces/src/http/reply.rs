@@ -5,7 +5,7 @@ mod list;
 use crate::dispatch::Answer;
 use crate::http::exchange::Settled;
 use crate::http::path::Resource;
-use crate::http::{app, path};
+use crate::http::{app, failure, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::problem::Problem;
 use crate::status;
@@ -15,7 +15,7 @@ use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION,
-    RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Uri};
@@ -29,6 +29,11 @@ use std::time::{Duration, UNIX_EPOCH};
 ///
 /// A reply to HEAD is the same: hyper sends its head alone.
 pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response<Full<Bytes>> {
+    if let Err(Problem { more: Some(more), .. }) = &settled
+        && more.failed.is_some()
+    {
+        return failed(settled.err().expect("it was looked at"), &parts);
+    }
     let Parts { uri, headers: mut recycled, .. } = parts;
     recycled.clear();
     match settled {
@@ -215,6 +220,28 @@ const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
 fn listed(list: String) -> HeaderValue {
     HeaderValue::try_from(list).expect("the surface's table is printable ASCII")
+}
+
+/// A failure of the application: a browser gets a page, all others the problem.
+fn failed(failed: Problem, parts: &Parts) -> Response<Full<Bytes>> {
+    const VARY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
+    const POLICY: HeaderValue = HeaderValue::from_static(failure::CONTENT_SECURITY_POLICY);
+    let report = failed.more.as_ref().and_then(|more| more.failed.as_ref());
+    let page = report
+        .filter(|_| failure::wants_page(&parts.headers))
+        .map(|(report, developing)| failure::page(&failed, report, developing.then_some(parts)));
+    let mut response = problem(failed, HeaderMap::new());
+    let headers = response.headers_mut();
+    headers.insert(VARY, VARY_ACCEPT);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Some(page) = page {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        *response.body_mut() = Full::new(page.into());
+    }
+    response
 }
 
 pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {

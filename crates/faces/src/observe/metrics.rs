@@ -33,6 +33,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     memory(&mut page, observer, &stats, &measures);
     queues(&mut page, observer);
     access(&mut page, observer);
+    failures(&mut page, observer);
     process(&mut page, &Process::read());
     page.finish()
 }
@@ -171,6 +172,18 @@ fn access(page: &mut Exposition, observer: &Observer) {
         "",
         "Lines that the access log left out, because they came faster than they were written.",
         observer.log_drops.load(Ordering::Relaxed),
+    );
+}
+
+fn failures(page: &mut Exposition, observer: &Observer) {
+    let Some(kept) = observer.pool.as_ref().and_then(|pool| pool.errors()) else { return };
+    let given = kept.given;
+    page.counter("sarsen_errors", "", "Requests that failed in the application.", given);
+    page.counter(
+        "sarsen_errors_dropped",
+        "",
+        "Those of which nothing was kept: they came faster than they could be written down.",
+        kept.dropped,
     );
 }
 

@@ -29,6 +29,7 @@ fn site(change: impl FnOnce(&mut ServerOptions)) -> Site {
             queue: 64,
             cpu_limit: Duration::from_millis(500),
             heap_limit: 32 << 20,
+            errors: None,
         };
         Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
     })

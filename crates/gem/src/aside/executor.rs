@@ -80,8 +80,7 @@ impl Executor {
             let crew = self.crew(&aside);
             if crew.take(Task { round: Arc::clone(&round), place, aside }).is_err() {
                 let message = "too many passwords wait to be hashed or verified; try again shortly";
-                return round
-                    .fail(Failure::Busy(Fault { message: message.to_owned(), wait_for: view }));
+                return round.fail(Failure::Busy(Fault::new(message, view)));
             }
         }
     }
@@ -105,7 +104,7 @@ fn perform(Task { round, place, aside }: Task) {
         return;
     }
     if let Err(poisoned) = round.repository.wait_durable(round.view) {
-        let fault = Fault { message: poisoned.to_string(), wait_for: CommitNumber(0) };
+        let fault = Fault::new(poisoned.to_string(), CommitNumber(0));
         return round.fail(Failure::Unavailable(fault));
     }
     round.answer(place, caught(|| aside.perform()));

@@ -1,6 +1,6 @@
 //! Calls of services, as a face asks for them.
 
-use super::{Engine, Stop, UNHANDLED};
+use super::{Engine, Stop};
 use rquickjs::{Array, Ctx, Function, Object, Persistent};
 
 /// The functions that Rust calls for it.
@@ -48,10 +48,7 @@ impl Engine {
         let rejected = self.rejections.take();
         let called = called?;
         match rejected {
-            Some(thrown) => Err(match self.stop(&thrown) {
-                Stop::Threw(why) => Stop::Threw(format!("{UNHANDLED}: {why}")),
-                limit => limit,
-            }),
+            Some(thrown) => Err(self.unhandled(thrown)),
             None => Ok(called),
         }
     }

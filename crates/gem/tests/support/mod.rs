@@ -59,12 +59,13 @@ pub struct Setup {
     pub heap_limit: usize,
     /// Added to `sarsen.toml`.
     pub settings: &'static str,
+    pub errors: Option<Arc<gem::ErrorLog>>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let (cpu_limit, heap_limit) = (Duration::from_secs(20), 32 << 20);
-        Self { workers: 1, queue: 64, cpu_limit, heap_limit, settings: "" }
+        Self { workers: 1, queue: 64, cpu_limit, heap_limit, settings: "", errors: None }
     }
 }
 
@@ -106,6 +107,7 @@ pub fn start(folder: TempDir, setup: Setup) -> Site {
         queue: setup.queue,
         cpu_limit: setup.cpu_limit,
         heap_limit: setup.heap_limit,
+        errors: setup.errors,
     };
     let pool = Pool::start(app, repository.clone(), options).unwrap();
     Site { pool: Arc::new(pool), repository, clock, _folders: (folder, data) }
@@ -149,7 +151,7 @@ impl Site {
     /// The message of the handler's failure.
     pub fn failure(&self, target: &str) -> String {
         match self.send(request("GET", target)) {
-            Err(Failure::Handler(fault)) => fault.message,
+            Err(Failure::Handler(fault) | Failure::ReplyLimit(fault)) => fault.message,
             other => panic!("{target}: expected the handler to fail, got {other:?}"),
         }
     }

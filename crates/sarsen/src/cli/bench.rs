@@ -72,7 +72,7 @@ pub const SPEC: Spec<BenchArguments> = Spec {
     about: "Load an HTTP server and report what it did.",
     arguments: &[Argument {
         name: "URL",
-        about: "http://HOST:PORT/PATH, which may hold {key}, {other}, {nonce}",
+        about: "http://HOST:PORT/PATH, with {key}, {other}, {nonce}",
         store: |arguments, value| {
             arguments.url = value::text(value)?;
             Ok(())

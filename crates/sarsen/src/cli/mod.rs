@@ -2,6 +2,7 @@
 //! file, no environment, and it starts nothing.
 
 mod bench;
+mod errors;
 mod flag;
 mod help;
 mod nearest;
@@ -14,6 +15,7 @@ mod verify;
 
 pub use bench::{BenchArguments, Body};
 
+pub use errors::ErrorsArguments;
 pub use serve::ServeArguments;
 pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
@@ -36,6 +38,8 @@ pub enum Command {
     Token(TokenArguments),
     /// `sarsen verify`
     Verify(VerifyArguments),
+    /// `sarsen errors`
+    Errors(ErrorsArguments),
     /// `sarsen version`
     Version,
     /// `sarsen help`, or `--help` anywhere; with the text to print.
@@ -111,7 +115,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 7] {
+fn topics() -> [Topic; 8] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         serve::SPEC.topic(),
@@ -119,12 +123,13 @@ fn topics() -> [Topic; 7] {
         bench::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
+        errors::SPEC.topic(),
         bare("version", "", "Print the version."),
         bare("help", "[COMMAND]", "Explain a command and its flags."),
     ]
 }
 
-fn names() -> [&'static str; 7] {
+fn names() -> [&'static str; 8] {
     topics().map(|topic| topic.name)
 }
 
@@ -139,6 +144,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
+        Some("errors") => parse::command(&errors::SPEC, rest, Command::Errors),
         Some("version" | "--version" | "-V") => {
             parse::no_more("version", &rest).map(|()| Command::Version)
         }
@@ -184,7 +190,7 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["serve", "test", "bench", "verify", "token"] {
+        for name in ["serve", "test", "bench", "verify", "token", "errors"] {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

@@ -37,6 +37,8 @@ pub struct ServeArguments {
     pub access_log: Option<AccessLogTarget>,
     /// Origins whose pages may use the documents.
     pub cors_origins: Vec<String>,
+    /// Whether clients see what went wrong in the application.
+    pub development: bool,
     /// What is logged.
     pub log: LevelFilter,
 }
@@ -57,6 +59,7 @@ impl Default for ServeArguments {
             insecure_no_tls: false,
             access_log: None,
             cors_origins: Vec::new(),
+            development: false,
             log: LevelFilter::Info,
         }
     }
@@ -200,6 +203,12 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "pages from there may use documents; repeatable [none]",
     },
     Flag {
+        long: "development",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.development = true),
+        about: "show clients where and why the application failed",
+    },
+    Flag {
         long: "log",
         short: None,
         takes: Takes::Value("LEVEL", |arguments, value| {
@@ -245,12 +254,13 @@ mod tests {
             insecure_no_tls: true,
             access_log: Some(AccessLogTarget::File("a.log".into())),
             cors_origins: vec!["https://a.example".into(), "*".into()],
+            development: true,
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
-        let more = "--insecure-no-tls --access-log a.log --log debug \
+        let more = "--insecure-no-tls --access-log a.log --log debug --development \
                     --cors-origin https://a.example --cors-origin *";
         assert_eq!(served(&format!("{line} {tls} {proxies} {more}")), expected);
         assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));

@@ -7,6 +7,7 @@ mod app_tests;
 mod command_line;
 mod counter;
 mod crash;
+mod errors;
 #[allow(dead_code, clippy::unwrap_used)]
 #[path = "../../../faces/tests/http/frames.rs"]
 mod frames;
