@@ -101,6 +101,13 @@ pub const REPLY_FIELDS_MAX: usize = 100;
 /// Largest body of a handler's reply, in bytes. Larger: `Failure::Handler`.
 pub const REPLY_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes of documents that one batch of a range gives to a handler, unless one alone has more. What
+/// is more comes with the next batch.
+pub const BATCH_BYTES_MAX: usize = 1 << 20;
+
+/// Documents that are looked at together when a range is counted.
+pub const COUNT_BATCH: usize = 1_000;
+
 /// Longest message of an error, in bytes. Longer: it is cut.
 pub const MESSAGE_BYTES_MAX: usize = 2 << 10;
 

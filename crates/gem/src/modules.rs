@@ -40,6 +40,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:persist", include_str!("js/persist.js")),
     ("sarsen:refuse", include_str!("js/refuse.js")),
     ("sarsen:reply", include_str!("js/reply.js")),
+    ("sarsen:results", include_str!("js/results.js")),
     ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:session", include_str!("js/session.js")),
     ("sarsen:turn", include_str!("js/turn.js")),

@@ -45,6 +45,12 @@ impl Path {
         Self { names, pointer }
     }
 
+    /// Where the text of a date is that is there.
+    pub(crate) fn date(mut self) -> Self {
+        self.names.push("$date".to_owned());
+        Self::new(self.names)
+    }
+
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }

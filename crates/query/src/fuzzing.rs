@@ -1,8 +1,9 @@
 //! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
 use crate::field::Record;
+use crate::filter::Filter;
 use crate::plan::{self, Access, Column};
-use crate::{Query, cursor, parser, reference};
+use crate::{Asked, Bound, Query, cursor, parser, reference};
 use bytes::Bytes;
 use repository::{
     CollectionName, CommitNumber, Document, IndexDefinition, IndexRange, IndexValue, Key,
@@ -42,6 +43,23 @@ pub fn cursor_of(bytes: &[u8]) -> String {
 /// Where the mistake is if `filter` is none: which character, from 1.
 pub fn mistake(filter: &str) -> Option<usize> {
     parser::parse(filter).err().map(|mistake| mistake.at)
+}
+
+/// How many comparisons a filter has whose pieces have `value` between each two; `None`: it is no
+/// filter.
+pub fn comparisons(pieces: &[String], value: &str) -> Option<usize> {
+    fn count(filter: &Filter) -> usize {
+        match filter {
+            Filter::All(filters) | Filter::Any(filters) => filters.iter().map(count).sum(),
+            Filter::Not(filter) => count(filter),
+            Filter::Is(_) => 1,
+        }
+    }
+    let collection = CollectionName::new("c").ok()?;
+    let value = Bound::Value(IndexValue::Text(value.to_owned()));
+    let values = vec![value; pieces.len().saturating_sub(1)];
+    let asked = Asked { pieces, values: &values, ..Asked::default() };
+    Some(count(&Query::ask(collection, &asked).ok()?.filter))
 }
 
 /// The plans for a filter and an order, if the document with the key `k` and this canonical text

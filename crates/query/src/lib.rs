@@ -2,6 +2,7 @@
 //! it; it speaks neither HTTP nor JavaScript. `run` is the body of a transaction, or a part of one.
 //! `docs/queries.md` says what holds.
 
+mod bound;
 mod bounds;
 mod cursor;
 mod explain;
@@ -27,9 +28,10 @@ pub(crate) mod tests {
 }
 pub(crate) mod timestamp;
 
+pub use bound::{Asked, Bound};
 pub use parameters::{Pairs, ParameterError, limit, pairs, reference};
 pub use render::Listed;
-pub use run::{Budget, QueryError, run};
+pub use run::{Budget, Count, Found, QueryError, count, find, run};
 pub use suggest::TooBroad;
 
 use filter::Filter;

@@ -1,6 +1,7 @@
 //! From the text of a filter to the filter: recursive descent along the grammar of AIP-160
 //! (<https://google.aip.dev/160>). `docs/queries.md` says what of it is taken.
 
+use crate::bound::Bound;
 use crate::field::{Field, Meta};
 use crate::filter::{Condition, Filter, Operand, Relation, Test};
 use crate::limits::{FILTER_COMPARISONS_MAX, FILTER_DEPTH_MAX};
@@ -10,21 +11,19 @@ use repository::{IndexValue, json};
 
 /// Reads a filter; an empty text holds of everything.
 pub(crate) fn parse(text: &str) -> Result<Filter, Mistake> {
-    let mut parser = Parser { scanner: Scanner::new(text), comparisons: 0 };
-    parser.scanner.skip_space();
-    if parser.scanner.is_at_end() {
-        return Ok(Filter::All(Vec::new()));
-    }
-    let filter = parser.expression(0)?;
-    match parser.scanner.is_at_end() {
-        true => Ok(filter),
-        false => Err(parser.scanner.mistake("AND, OR, another comparison or the end")),
-    }
+    Parser { scanner: Scanner::new(text), comparisons: 0, values: &[] }.whole()
+}
+
+/// Reads a filter in which marks stand for `values`, of which there are as many.
+pub(crate) fn parse_bound(text: &str, values: &[Bound]) -> Result<Filter, Mistake> {
+    Parser { scanner: Scanner::with_marks(text), comparisons: 0, values }.whole()
 }
 
 struct Parser<'a> {
     scanner: Scanner<'a>,
     comparisons: usize,
+    /// What the marks in the text stand for.
+    values: &'a [Bound],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +54,23 @@ struct Written {
     is_prefix: bool,
     /// Where it begins, in bytes.
     place: usize,
+    /// What a mark stands for; the text is empty then, unless it is a text.
+    bound: Option<Bound>,
 }
 
 impl Parser<'_> {
+    fn whole(mut self) -> Result<Filter, Mistake> {
+        self.scanner.skip_space();
+        if self.scanner.is_at_end() {
+            return Ok(Filter::All(Vec::new()));
+        }
+        let filter = self.expression(0)?;
+        match self.scanner.is_at_end() {
+            true => Ok(filter),
+            false => Err(self.scanner.mistake("AND, OR, another comparison or the end")),
+        }
+    }
+
     fn expression(&mut self, depth: usize) -> Result<Filter, Mistake> {
         let mut all = Vec::new();
         loop {
@@ -136,11 +149,18 @@ impl Parser<'_> {
         self.scanner.take(symbol);
         self.scanner.skip_space();
         let value = self.value()?;
-        let test = match field {
-            Field::Meta(meta) => self.meta_test(meta, *comparator, value)?,
-            Field::Member(_) => self.test(*comparator, value)?,
-        };
-        Ok(Condition { field, test })
+        match field {
+            Field::Meta(meta) => {
+                let test = self.meta_test(meta, *comparator, value)?;
+                Ok(Condition { field, test })
+            }
+            Field::Member(path) => {
+                let is_date = matches!(value.bound, Some(Bound::Date { .. }));
+                let path = if is_date { path.date() } else { path };
+                let test = self.test(*comparator, value)?;
+                Ok(Condition { field: Field::Member(path), test })
+            }
+        }
     }
 
     fn without_comparator(&self, start: &Scanner<'_>) -> Mistake {
@@ -157,11 +177,14 @@ impl Parser<'_> {
     fn value(&mut self) -> Result<Written, Mistake> {
         let scanner = &mut self.scanner;
         let place = scanner.place();
+        if let Some(at) = scanner.take_mark() {
+            return self.bound(at, place);
+        }
         if matches!(scanner.peek(), Some('"' | '\'')) {
             let quoted = scanner.quoted(true)?;
             check_end(scanner)?;
             let (text, is_prefix) = (quoted.text, quoted.is_prefix);
-            return Ok(Written { text, is_quoted: true, is_prefix, place });
+            return Ok(Written { text, is_quoted: true, is_prefix, place, bound: None });
         }
         if scanner.peek() == Some('(') {
             let instead = "a value; instead of a = (1 OR 2) write (a = 1 OR a = 2)";
@@ -184,7 +207,25 @@ impl Parser<'_> {
             return Err(scanner.mistake_at(place + star, STAR_AT_END));
         }
         let is_prefix = stem.len() < text.len();
-        Ok(Written { text: stem.to_owned(), is_quoted: false, is_prefix, place })
+        Ok(Written { text: stem.to_owned(), is_quoted: false, is_prefix, place, bound: None })
+    }
+
+    /// The value for the mark that was at `place`.
+    fn bound(&mut self, at: usize, place: usize) -> Result<Written, Mistake> {
+        let Some(bound) = self.values.get(at).cloned() else {
+            return Err(self.scanner.mistake_at(place, A_VALUE));
+        };
+        let is_prefix = self.scanner.take("*");
+        check_end(&self.scanner)?;
+        let text = match &bound {
+            Bound::Value(IndexValue::Text(text)) | Bound::Date { text, .. } => text.clone(),
+            Bound::Value(_) => String::new(),
+        };
+        if is_prefix && !matches!(bound, Bound::Value(IndexValue::Text(_))) {
+            let expected = "a text before *, which means any text that starts so";
+            return Err(self.scanner.mistake_at(place, expected));
+        }
+        Ok(Written { text, is_quoted: true, is_prefix, place, bound: Some(bound) })
     }
 
     fn test(&self, comparator: Comparator, value: Written) -> Result<Test, Mistake> {
@@ -194,6 +235,7 @@ impl Parser<'_> {
         let place = value.place;
         let operand = match value {
             Written { text, is_prefix: true, .. } => Operand::Prefix(text),
+            Written { bound: Some(Bound::Value(value)), .. } => Operand::Value(value),
             Written { text, is_quoted: true, .. } => Operand::Value(IndexValue::Text(text)),
             Written { text, .. } => Operand::Value(self.literal(text, place)?),
         };
@@ -271,7 +313,24 @@ impl Parser<'_> {
         let place = value.place;
         let operand = match meta {
             Meta::Key if value.is_prefix => Operand::Prefix(value.text),
+            Meta::Key if value.bound.as_ref().is_some_and(|bound| !bound.is_text()) => {
+                return Err(self.scanner.mistake_at(place, "a text, which a key is"));
+            }
             Meta::Key => Operand::Value(IndexValue::Text(value.text)),
+            Meta::Version if value.bound.is_some() => match value.bound {
+                Some(Bound::Value(number @ IndexValue::Number(_))) => Operand::Value(number),
+                _ => return Err(self.scanner.mistake_at(place, "a number, which a version is")),
+            },
+            Meta::Created | Meta::Updated | Meta::Expires if value.bound.is_some() => {
+                match value.bound {
+                    Some(Bound::Date { ms, .. }) => Operand::Value(IndexValue::Number(ms)),
+                    Some(Bound::Value(number @ IndexValue::Number(_))) => Operand::Value(number),
+                    _ => {
+                        let expected = "a Date, or milliseconds since 1970";
+                        return Err(self.scanner.mistake_at(place, expected));
+                    }
+                }
+            }
             Meta::Version => match self.literal(value.text, place)? {
                 number @ IndexValue::Number(_) if !value.is_quoted && !value.is_prefix => {
                     Operand::Value(number)

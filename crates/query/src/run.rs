@@ -8,9 +8,12 @@ use crate::limits::{
 };
 use crate::plan::{Plan, plans};
 use crate::render::{self, Listed};
-use crate::select::{self, Stopped};
+use crate::select::{self, Selected, Stopped};
 use crate::{Query, suggest};
-use repository::{CollectionName, IndexDefinition, KnownIndex, ReadError, Transaction};
+use repository::{
+    CollectionName, Document, IndexDefinition, Key, KnownIndex, ReadError, Transaction,
+};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// What one plan may read.
@@ -56,10 +59,20 @@ pub enum QueryError {
 
 /// How many documents there are in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Count {
+pub struct Count {
+    /// So many.
     pub value: usize,
     /// If not, there are at least so many.
     pub is_exact: bool,
+}
+
+/// The documents of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// With their keys, in order.
+    pub documents: Vec<(Key, Arc<Document>)>,
+    /// The cursor for the next page, if there are more.
+    pub next: Option<String>,
 }
 
 /// Runs `query`. What it reads counts as read by the transaction.
@@ -68,28 +81,98 @@ pub fn run(
     query: &Query,
     budget: Budget,
 ) -> Result<Listed, QueryError> {
-    let indexes = transaction.indexes(&query.collection)?;
-    let indexes = indexes.ok_or_else(|| QueryError::NoCollection(query.collection.clone()))?;
-    let is_ready = |index: &&KnownIndex| index.is_ready();
-    let ready: Vec<&IndexDefinition> =
-        indexes.iter().filter(is_ready).map(|index| &index.definition).collect();
-    let plans = plans(query, &ready);
-    let mut given_up = Vec::new();
-    let (plan, selected) = try_plans(&plans, budget, &mut given_up, |plan| {
-        select::page(transaction, query, plan, budget)
-    })?
-    .ok_or_else(|| QueryError::TooBroad(Box::new(suggest::too_broad(query, &indexes))))?;
+    let prepared = Prepared::new(transaction, query)?;
+    let prepared = prepared.ok_or_else(|| QueryError::NoCollection(query.collection.clone()))?;
+    let (page, plan, given_up) = prepared.page(transaction, query, budget)?;
     let count = match query.counts {
-        true => Some(count(transaction, query, &plans, budget)?),
+        true => Some(prepared.count(transaction, query, budget)?),
         false => None,
     };
-    let next = selected.next.as_ref().map(|place| cursor::encode(place, query.fingerprint));
+    let next = page.next.as_ref().map(|place| cursor::encode(place, query.fingerprint));
     let explain = query.explains.then(|| {
-        let building = indexes.iter().filter(|index| !index.is_ready());
+        let building = prepared.indexes.iter().filter(|index| !index.is_ready());
         let building = building.map(|index| index.definition.name.clone()).collect();
-        Explain { plan: plan.clone(), examined: selected.examined, given_up, building }
+        Explain { plan: plan.clone(), examined: page.examined, given_up, building }
     });
-    Ok(render::render(query, &selected, next, count, explain))
+    Ok(render::render(query, &page, next, count, explain))
+}
+
+/// As `run`, for a program: the documents themselves. A collection that is not there has none.
+pub fn find(
+    transaction: &mut Transaction,
+    query: &Query,
+    budget: Budget,
+) -> Result<Found, QueryError> {
+    let Some(prepared) = Prepared::new(transaction, query)? else { return Ok(Found::default()) };
+    let (page, ..) = prepared.page(transaction, query, budget)?;
+    let next = page.next.as_ref().map(|place| cursor::encode(place, query.fingerprint));
+    Ok(Found { documents: page.documents, next })
+}
+
+/// How many documents belong to `query`, on all pages.
+pub fn count(
+    transaction: &mut Transaction,
+    query: &Query,
+    budget: Budget,
+) -> Result<Count, QueryError> {
+    match Prepared::new(transaction, query)? {
+        Some(prepared) => prepared.count(transaction, query, budget),
+        None => Ok(Count { value: 0, is_exact: true }),
+    }
+}
+
+/// A query and the ways to find its documents.
+struct Prepared {
+    indexes: Vec<KnownIndex>,
+    plans: Vec<Plan>,
+}
+
+impl Prepared {
+    /// `None` if there is no such collection.
+    fn new(transaction: &mut Transaction, query: &Query) -> Result<Option<Self>, QueryError> {
+        let Some(indexes) = transaction.indexes(&query.collection)? else { return Ok(None) };
+        let is_ready = |index: &&KnownIndex| index.is_ready();
+        let ready: Vec<&IndexDefinition> =
+            indexes.iter().filter(is_ready).map(|index| &index.definition).collect();
+        let plans = plans(query, &ready);
+        Ok(Some(Self { indexes, plans }))
+    }
+
+    /// The page, the plan that found it, and the indexes of those that were given up.
+    fn page(
+        &self,
+        transaction: &mut Transaction,
+        query: &Query,
+        budget: Budget,
+    ) -> Result<(Selected, &Plan, Vec<Option<String>>), QueryError> {
+        let mut given_up = Vec::new();
+        let found = try_plans(&self.plans, budget, &mut given_up, |plan| {
+            select::page(transaction, query, plan, budget)
+        })?;
+        let too_broad = || suggest::too_broad(query, &self.indexes);
+        let (plan, page) = found.ok_or_else(|| QueryError::TooBroad(Box::new(too_broad())))?;
+        Ok((page, plan, given_up))
+    }
+
+    fn count(
+        &self,
+        transaction: &mut Transaction,
+        query: &Query,
+        budget: Budget,
+    ) -> Result<Count, QueryError> {
+        let mut least = 0;
+        let counted = try_plans(&self.plans, budget, &mut Vec::new(), |plan| {
+            let counted = select::count(transaction, query, plan, budget);
+            if let Err(Stopped::Budget { found }) = &counted {
+                least = least.max(*found);
+            }
+            counted
+        })?;
+        Ok(match counted {
+            Some((_, value)) => Count { value, is_exact: true },
+            None => Count { value: least, is_exact: false },
+        })
+    }
 }
 
 /// What the first plan gives that gets along with what it may read, or `None`; the others' indexes
@@ -119,26 +202,6 @@ fn try_plans<'a, T>(
         }
     }
     Ok(None)
-}
-
-fn count(
-    transaction: &mut Transaction,
-    query: &Query,
-    plans: &[Plan],
-    budget: Budget,
-) -> Result<Count, QueryError> {
-    let mut least = 0;
-    let counted = try_plans(plans, budget, &mut Vec::new(), |plan| {
-        let counted = select::count(transaction, query, plan, budget);
-        if let Err(Stopped::Budget { found }) = &counted {
-            least = least.max(*found);
-        }
-        counted
-    })?;
-    Ok(match counted {
-        Some((_, value)) => Count { value, is_exact: true },
-        None => Count { value: least, is_exact: false },
-    })
 }
 
 impl From<ReadError> for QueryError {

@@ -1,5 +1,6 @@
 //! Taking a text apart: the words of filters, orders and lists of fields, and where a mistake is.
 
+use crate::bound::MARK;
 use crate::field::{Field, Meta, Path};
 use std::borrow::Cow;
 use thiserror::Error;
@@ -23,6 +24,8 @@ pub(crate) struct Scanner<'a> {
     text: &'a str,
     /// In bytes.
     at: usize,
+    /// Whether a mark stands for a value.
+    has_marks: bool,
 }
 
 /// A text in quotes.
@@ -35,7 +38,18 @@ pub(crate) struct Quoted {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { text, at: 0, has_marks: false }
+    }
+
+    /// For a text in which [`MARK`] stands for a value.
+    pub(crate) fn with_marks(text: &'a str) -> Self {
+        Self { text, at: 0, has_marks: true }
+    }
+
+    /// Takes the mark that comes next, if one does: how many there are before it.
+    pub(crate) fn take_mark(&mut self) -> Option<usize> {
+        let before = self.text[..self.at].matches(MARK).count();
+        (self.has_marks && self.take(MARK.encode_utf8(&mut [0; 4]))).then_some(before)
     }
 
     /// Where it is, in bytes; for [`Self::mistake_at`].
@@ -104,6 +118,7 @@ impl<'a> Scanner<'a> {
             shown if shown < after.len() => format!("\"{got}…\""),
             _ => format!("\"{got}\""),
         };
+        let got = if self.has_marks { got.replace(MARK, "${…}") } else { got };
         Mistake { at: before.chars().count() + 1, expected: expected.into(), got }
     }
 
@@ -155,6 +170,10 @@ impl<'a> Scanner<'a> {
             match self.next() {
                 None => return Err(self.mistake(format!("the {quote} that ends the text"))),
                 Some(c) if c == quote => return Ok(quoted),
+                Some(MARK) if self.has_marks => {
+                    let expected = "a ${value} without quotes around it: it is a whole value";
+                    return Err(self.mistake_at(place, expected));
+                }
                 Some('*') if takes_star => {
                     if self.peek() != Some(quote) {
                         return Err(self.mistake_at(place, STAR_AT_END));

@@ -12,6 +12,7 @@ import { expiryOf } from "sarsen:durations";
 import { check } from "sarsen:life";
 import { native } from "sarsen:native";
 import { freeze, revive } from "sarsen:persist";
+import { Range, queryOf, withDates } from "sarsen:results";
 import { serviceOf } from "sarsen:services";
 
 const { defineProperty } = Object;
@@ -61,7 +62,28 @@ class Collection {
   meta(key) {
     const own = staged(this.#own, key);
     const meta = native.meta(own.at, key);
-    return meta && metaOf(meta);
+    return meta && withDates(meta);
+  }
+
+  // The documents between two keys, in the order of their keys; see results.js. `from` and `to` are
+  // keys that belong to it, `after` and `before` do not; `prefix` is what keys begin with.
+  range(options) {
+    return new Range(this.#own, options);
+  }
+
+  // The keys of a range.
+  keys(options) {
+    return this.range(options).keys();
+  }
+
+  // How many documents are in a range.
+  count(options) {
+    return this.range(options).count();
+  }
+
+  // The documents to which a filter applies: query`stars >= ${n} AND tags:${tag}`. All, without.
+  query(...given) {
+    return queryOf(this.#own, given);
   }
 
   // insert(key, value, options), or insert(value) for a new key that sorts by time. Returns the
@@ -170,13 +192,6 @@ function staged(own, key) {
 
 function expiresBy(own, key, options) {
   return options === undefined ? undefined : expiryOf(options, () => where(own, key));
-}
-
-function metaOf(meta) {
-  for (const name of ["created", "updated", "expires"]) {
-    if (meta[name] !== undefined) meta[name] = new Date(meta[name]);
-  }
-  return freeze(meta);
 }
 
 // The `db` of one request: the traps of a proxy, which makes collections as they are named.

@@ -3,7 +3,9 @@
 // value is native (natives/encode.rs); here is what it asks about objects that are not plain.
 import { native } from "sarsen:native";
 
-const { defineProperty, freeze: seal, keys, getOwnPropertyNames, getPrototypeOf } = Object;
+const {
+  defineProperty, freeze: seal, keys, getOwnPropertyNames, getPrototypeOf, setPrototypeOf,
+} = Object;
 const { isArray } = Array;
 const { fromBase64 } = Uint8Array;
 
@@ -103,7 +105,7 @@ export function freeze(value) {
   if (isArray(value)) {
     for (let i = 0; i < value.length; i++) if (isObject(value[i])) freeze(value[i]);
   } else if (value instanceof Date) {
-    for (const name of SETTERS) defineProperty(value, name, { value: refuse });
+    setPrototypeOf(value, READ_ONLY_DATE);
   } else if (value instanceof Uint8Array) {
     return value;
   } else {
@@ -112,7 +114,11 @@ export function freeze(value) {
   return seal(value);
 }
 
-const SETTERS = getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith("set"));
+// Freezing a date does not keep it from being set.
+const READ_ONLY_DATE = Object.create(Date.prototype);
+for (const name of getOwnPropertyNames(Date.prototype)) {
+  if (name.startsWith("set")) defineProperty(READ_ONLY_DATE, name, { value: refuse });
+}
 
 function refuse() {
   throw new TypeError("the date is read-only");

@@ -6,6 +6,7 @@ mod base64;
 mod documents;
 mod encode;
 mod request;
+mod results;
 mod services;
 mod session;
 mod surroundings;
@@ -88,6 +89,7 @@ fn throw(ctx: &Ctx<'_>, error: impl Display) -> rquickjs::Error {
 pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     let natives = Natives { object: Object::new(ctx.clone())?, slot };
     natives.documents()?;
+    natives.results()?;
     natives.session()?;
     natives.services()?;
     natives.asides()?;

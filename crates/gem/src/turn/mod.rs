@@ -3,6 +3,7 @@
 
 mod documents;
 mod request;
+mod results;
 mod services;
 mod session;
 
@@ -18,6 +19,8 @@ use documents::Known;
 pub(crate) use documents::{Place, collection};
 use repository::limits::JSON_DEPTH_MAX;
 use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
+use results::Reading;
+pub(crate) use results::{Bounds, Documents, Question};
 use session::Session;
 use std::sync::Arc;
 use thiserror::Error;
@@ -29,6 +32,15 @@ pub(crate) enum TurnError {
     Over,
     #[error(transparent)]
     Name(#[from] NameError),
+    #[error(transparent)]
+    Question(#[from] query::ParameterError),
+    #[error(transparent)]
+    Query(#[from] query::QueryError),
+    #[error(
+        "there are at least {0} documents to count, which is as far as a count goes; keep a tally \
+         with add"
+    )]
+    Uncounted(usize),
     #[error("db.{0}: collections whose names start with _ belong to Sarsen")]
     System(String),
     #[error(transparent)]
@@ -87,6 +99,8 @@ pub(crate) struct Turn {
     session: Session,
     /// What the handler has named and been given.
     known: Known,
+    /// The ranges that it reads.
+    readings: Vec<Reading>,
     log_records: u32,
     /// What the handler has awaited, and the answers; kept for every run.
     notes: Notes,
@@ -107,6 +121,7 @@ impl Turn {
             random: None,
             session: Session::Untouched,
             known: Known::default(),
+            readings: Vec::new(),
             log_records: 0,
             notes: Notes::default(),
             unreadable: None,
@@ -139,6 +154,7 @@ impl Turn {
         self.random = None;
         self.session = Session::Untouched;
         self.known.clear();
+        self.readings.clear();
         self.log_records = 0;
         self.notes.begin();
         self.unreadable = None;

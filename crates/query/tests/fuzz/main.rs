@@ -32,6 +32,11 @@ fn filters() {
 }
 
 #[test]
+fn values_in_filters() {
+    smoke("bound", 20_000);
+}
+
+#[test]
 fn cursors() {
     smoke("cursor", 20_000);
 }

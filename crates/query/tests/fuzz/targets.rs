@@ -31,6 +31,15 @@ pub const TARGETS: &[Target] = &[
         ],
     },
     Target {
+        name: "bound",
+        run: bound,
+        seeds: &[
+            b"a = \xfe AND (b:\xfe* OR -c < \xfe)\xff\" OR a:* OR b = \"",
+            b"@key > \xfe @version = 1 \"x\" != \xfe\xff\x1a*')",
+            b"a = \"\xfe\"\xff\\",
+        ],
+    },
+    Target {
         name: "cursor",
         run: cursor,
         seeds: &[
@@ -88,6 +97,18 @@ fn filter(input: &[u8]) {
 
 fn is_fixed((value, fixed): (&IndexValue, &Option<IndexValue>)) -> bool {
     fixed.as_ref().is_none_or(|fixed| fixed == value)
+}
+
+/// Whatever a value is, it changes nothing in what the filter around it says.
+fn bound(input: &[u8]) {
+    let mut parts = input.splitn(2, |byte| *byte == SEPARATOR);
+    let (filter, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let pieces = filter.split(|byte| *byte == 0xfe);
+    let pieces = pieces.map(|piece| String::from_utf8(piece.to_vec())).collect::<Result<_, _>>();
+    let (Ok(pieces), Ok(value)) = (pieces, std::str::from_utf8(value)) else { return };
+    let pieces: Vec<String> = pieces;
+    let plain = fuzzing::comparisons(&pieces, "x");
+    assert_eq!(fuzzing::comparisons(&pieces, value), plain, "{pieces:?} {value:?}");
 }
 
 /// A cursor that can be read is written the same; so is the query component of a URI, once it is
