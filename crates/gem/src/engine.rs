@@ -3,17 +3,20 @@
 
 mod service;
 
+use crate::base64;
 use crate::budget::Budget;
 use crate::errors::LoadError;
+use crate::handlers::{Handlers, Kept};
 use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
 use crate::modules::{MAIN, Modules, OWN, Sources};
 use crate::natives::{Slot, natives};
 use crate::rejections::Rejections;
 use crate::reply::{Answer, ReplyError};
-use crate::route::{Found, Method, Pattern, Route, find};
+use crate::route::{Found, Routes};
 use crate::services::Services;
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
+use bytes::Bytes;
 use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
 use service::Calls;
@@ -29,6 +32,8 @@ pub(crate) enum Stop {
     Refused(Answer),
     /// It waits for what it has asked for: no commit, and another run with the answers.
     Waits,
+    /// It threw this, and the application's `onError` answered: this answer, and no commit.
+    Recovered(Answer, Box<Thrown>),
     /// It threw, or its result cannot be a reply.
     Threw(Thrown),
     /// Its CPU time is used up. The engine is to be thrown away.
@@ -46,7 +51,7 @@ const UNHANDLED: &str = "a promise was rejected and nothing handled it";
 /// An engine. The order of the fields is the order in which they must be dropped.
 pub(crate) struct Engine {
     entry: Entry,
-    routes: Vec<Route>,
+    routes: Routes,
     context: Context,
     rejections: Rejections,
     budget: Rc<Budget>,
@@ -60,11 +65,9 @@ pub(crate) struct Engine {
 
 /// The functions that Rust calls, kept from the engine's garbage collection.
 struct Entry {
-    run: Persistent<Function<'static>>,
-    finish: Persistent<Function<'static>>,
-    handlers: Vec<Persistent<Function<'static>>>,
-    /// What each of them is called: `GET /notes/:id`.
-    names: Vec<String>,
+    run: Kept,
+    finish: Kept,
+    handlers: Handlers,
     calls: Calls,
 }
 
@@ -144,9 +147,9 @@ impl Engine {
         !self.runtime.is_job_pending()
     }
 
-    /// The handler for a request.
+    /// What a request is for.
     pub(crate) fn find(&self, method: &str, path: &str) -> Result<Found, DecodeError> {
-        find(&self.routes, method, path)
+        self.routes.find(method, path)
     }
 
     /// Starts the CPU time of a request that has `used` some of its `limit` before it waited.
@@ -159,45 +162,55 @@ impl Engine {
         self.budget.used()
     }
 
-    /// What the route at `route` is called.
-    pub(crate) fn name(&self, route: usize) -> &str {
-        self.entry.names.get(route).map_or("", String::as_str)
+    /// What answers a request is called: `GET /notes/:id`.
+    pub(crate) fn name(&self, found: &Found) -> &str {
+        self.entry.handlers.name(&found.steps)
     }
 
-    /// Runs the handler of the route at `route` for the turn in the slot, to its end.
-    pub(crate) fn run(&self, route: usize) -> Result<Answer, Stop> {
-        let result = self.run_to_end(route);
+    /// Runs what was found for the turn in the slot, to its end. `reply_bytes` bounds the body.
+    pub(crate) fn run(&self, found: &Found, reply_bytes: usize) -> Result<Answer, Stop> {
+        let result = self.run_to_end(found, reply_bytes);
         let rejected = self.rejections.take();
         // What is rejected in a run that waits is rejected again in the one that ends.
-        let (answer, refused) = result?.ok_or(Stop::Waits)?;
-        match rejected {
-            Some(thrown) => Err(self.unhandled(thrown)),
-            None if refused => Err(Stop::Refused(answer)),
-            None => Ok(answer),
+        let (answer, ending) = result?.ok_or(Stop::Waits)?;
+        match (rejected, ending) {
+            (Some(thrown), _) => Err(self.unhandled(thrown)),
+            (None, AnswerEnd::Commit) => Ok(answer),
+            (None, AnswerEnd::Refuse) => Err(Stop::Refused(answer)),
+            (None, AnswerEnd::Recover(thrown)) => Err(Stop::Recovered(answer, Box::new(thrown))),
         }
     }
 
-    fn run_to_end(&self, route: usize) -> Result<Option<(Answer, bool)>, Stop> {
+    fn run_to_end(
+        &self,
+        found: &Found,
+        reply_bytes: usize,
+    ) -> Result<Option<(Answer, AnswerEnd)>, Stop> {
+        let handlers = &self.entry.handlers;
         self.enter(|ctx| {
             let run = self.entry.run.clone().restore(ctx)?;
-            run.call::<_, ()>((self.entry.handlers[route].clone(),))
+            let handler = handlers.of(ctx, &found.steps)?;
+            match found.on_error {
+                None => run.call::<_, ()>((handler,)),
+                Some(place) => run.call::<_, ()>((handler, handlers.at(place))),
+            }
         })?;
         self.run_jobs()?;
         let ended = self.enter(|ctx| {
             let finish = self.entry.finish.clone().restore(ctx)?;
-            finish.call::<_, Option<Array>>(())?.map(|parts| read_answer(&parts)).transpose()
+            finish.call::<_, Option<Array>>(())?.map(|parts| read_answer(ctx, &parts)).transpose()
         })?;
-        let Some((answer, refused)) = ended else { return Ok(None) };
+        let Some((answer, ending)) = ended else { return Ok(None) };
         // Making the reply may have called into the application once more.
         self.run_jobs()?;
-        let answer = answer.checked().map_err(|error| {
+        let answer = answer.checked(reply_bytes).map_err(|error| {
             let thrown = Thrown::text(&error.to_string());
             match error {
-                ReplyError::Bytes(_) => Stop::ReplyLimit(thrown),
+                ReplyError::Bytes { .. } => Stop::ReplyLimit(thrown),
                 _ => Stop::Threw(thrown),
             }
         })?;
-        Ok(Some((answer, refused)))
+        Ok(Some((answer, ending)))
     }
 
     /// Runs what promises have queued until nothing is left.
@@ -264,8 +277,15 @@ impl Engine {
     }
 }
 
+/// What becomes of the transaction behind an answer.
+enum AnswerEnd {
+    Commit,
+    Refuse,
+    Recover(Thrown),
+}
+
 /// What `finish` in `turn.js` returns.
-fn read_answer(parts: &Array<'_>) -> rquickjs::Result<(Answer, bool)> {
+fn read_answer<'js>(ctx: &Ctx<'js>, parts: &Array<'js>) -> rquickjs::Result<(Answer, AnswerEnd)> {
     let mut headers = Vec::new();
     if let Some(media_type) = parts.get::<Option<String>>(1)? {
         headers.push(("content-type".to_owned(), media_type));
@@ -274,8 +294,23 @@ fn read_answer(parts: &Array<'_>) -> rquickjs::Result<(Answer, bool)> {
     while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
         headers.push((name, value));
     }
-    let body = parts.get::<String>(2)?.into();
-    Ok((Answer { status: parts.get(0)?, headers, body }, parts.get(4)?))
+    let answer = Answer { status: parts.get(0)?, headers, body: read_body(parts.get(2)?)? };
+    let ending = match (parts.get::<bool>(4)?, parts.get::<Option<Array>>(5)?) {
+        (false, _) => AnswerEnd::Commit,
+        (true, None) => AnswerEnd::Refuse,
+        (true, Some(thrown)) => AnswerEnd::Recover(Thrown::of(ctx, &thrown.get(0)?)),
+    };
+    Ok((answer, ending))
+}
+
+/// A text, or a list with bytes in base64.
+fn read_body(body: Value<'_>) -> rquickjs::Result<Bytes> {
+    if body.is_string() {
+        return Ok(body.get::<String>()?.into());
+    }
+    let text: String = Array::from_value(body)?.get(0)?;
+    let wrong = || rquickjs::Error::new_from_js_message("body", "bytes", "it is not base64");
+    base64::decode(&text).map(Bytes::from).ok_or_else(wrong)
 }
 
 /// The application being loaded.
@@ -285,7 +320,7 @@ struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Vec<Route>, Services), LoadError> {
+    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Routes, Services), LoadError> {
         let broken = |error: rquickjs::Error| {
             LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
         };
@@ -301,12 +336,12 @@ impl Loading<'_> {
         if routes.len() > ROUTES_MAX {
             return Err(self.refused(&format!("an application has at most {ROUTES_MAX} routes")));
         }
-        let (handlers, routes, names) = read_routes(ctx, &routes).map_err(broken)?;
+        let (handlers, routes) = Handlers::read(ctx, &own.0, routes).map_err(broken)?;
         let lists = own.services(&main).map_err(broken)?;
         let services = Services::of(&lists).map_err(|why| self.refused(&why))?;
         let (run, finish) = own.entry(ctx).map_err(broken)?;
         let calls = Calls::of(ctx, &own.0).map_err(broken)?;
-        Ok((Entry { run, finish, handlers, names, calls }, routes, services))
+        Ok((Entry { run, finish, handlers, calls }, routes, services))
     }
 
     /// Loads the application's modules.
@@ -361,7 +396,7 @@ impl<'js> OwnModules<'js> {
         Ok(Self(exports))
     }
 
-    fn entry(&self, ctx: &Ctx<'js>) -> rquickjs::Result<(PersistentFunction, PersistentFunction)> {
+    fn entry(&self, ctx: &Ctx<'js>) -> rquickjs::Result<(Kept, Kept)> {
         let function = |name| self.0.get::<_, Function>(name);
         Ok((Persistent::save(ctx, function("run")?), Persistent::save(ctx, function("finish")?)))
     }
@@ -381,26 +416,4 @@ impl<'js> OwnModules<'js> {
         let take: Function = self.0.get("takeServices")?;
         take.call((main.namespace()?.get::<_, Value>("default")?,))
     }
-}
-
-type PersistentFunction = Persistent<Function<'static>>;
-
-fn read_routes<'js>(
-    ctx: &Ctx<'js>,
-    list: &Array<'js>,
-) -> rquickjs::Result<(Vec<PersistentFunction>, Vec<Route>, Vec<String>)> {
-    let mut handlers = Vec::with_capacity(list.len());
-    let mut routes = Vec::with_capacity(list.len());
-    let mut names = Vec::with_capacity(list.len());
-    for route in list.iter::<Object>() {
-        let route = route?;
-        let method: String = route.get("method")?;
-        let pattern: String = route.get("pattern")?;
-        names.push(format!("{method} {pattern}"));
-        let pattern = Pattern::parse(&pattern).expect("app.js checked it when it was registered");
-        let method = if method == "POST" { Method::Post } else { Method::Get };
-        handlers.push(Persistent::save(ctx, route.get::<_, Function>("handler")?));
-        routes.push(Route { method, pattern });
-    }
-    Ok((handlers, routes, names))
 }

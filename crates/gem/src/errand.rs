@@ -173,7 +173,9 @@ impl Served<'_> {
             Stop::StackLimit(thrown) => Failure::StackLimit(Fault::threw(thrown, view)),
             Stop::ReplyLimit(thrown) => Failure::ReplyLimit(Fault::threw(thrown, view)),
             Stop::Waits => Failure::Handler(Fault::new("a call waits, which it cannot", view)),
-            Stop::Refused(_) => Failure::Handler(Fault::new("a call gave a page", view)),
+            Stop::Refused(_) | Stop::Recovered(..) => {
+                Failure::Handler(Fault::new("a call gave a page", view))
+            }
         };
         let failure = self.host.keeper.keep(failure, |report| {
             report.handler = format!("service {}.{}", asked.collection, asked.method);

@@ -6,15 +6,20 @@
 
 mod app;
 mod aside;
+mod base64;
+mod body;
 mod budget;
+mod content_type;
 mod current;
 mod engine;
 mod errand;
 mod errors;
 mod exchange;
 mod failed;
+mod handlers;
 pub mod limits;
 mod modules;
+mod multipart;
 mod natives;
 mod pool;
 mod queue;

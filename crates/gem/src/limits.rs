@@ -15,8 +15,19 @@ pub const MODULE_BYTES_MAX: u64 = 4 << 20;
 /// Most modules of one application. More: `LoadError::Module`.
 pub const MODULES_MAX: usize = 500;
 
-/// Most routes of one application. More: `LoadError::Module`.
-pub const ROUTES_MAX: usize = 1_000;
+/// Most routes of one application, with what stands before and behind them. More:
+/// `LoadError::Module`.
+pub const ROUTES_MAX: usize = 2_000;
+
+/// Segments of a pattern; as deep a search may go. More: `LoadError::Module`.
+pub const PATTERN_SEGMENTS_MAX: usize = 32;
+
+/// Largest number in the braces of a parameter. Larger: `LoadError::Module`.
+pub const CONSTRAINT_CHARS_MAX: usize = 10_000;
+
+/// Combinations of middleware and routes that a worker keeps ready. More: those are put together
+/// for each request.
+pub const CHAINS_MAX: usize = 4_000;
 
 /// Most collections of one application that have a service. More: `LoadError::Module`.
 pub const SERVICES_MAX: usize = 1_000;
@@ -95,6 +106,9 @@ pub const THREAD_STACK_BYTES: usize = 4 << 20;
 /// Fields that a query or a form may have. More: the client gets 400.
 pub const FORM_FIELDS_MAX: usize = 1_000;
 
+/// Header fields of one part of a form with files, in bytes. More: the client gets 400.
+pub const PART_HEAD_BYTES_MAX: usize = 8 << 10;
+
 /// Header fields that a handler may set. More: `Failure::Handler`.
 pub const REPLY_FIELDS_MAX: usize = 100;
 
@@ -107,6 +121,9 @@ pub const BATCH_BYTES_MAX: usize = 1 << 20;
 
 /// Documents that are looked at together when a range is counted.
 pub const COUNT_BATCH: usize = 1_000;
+
+/// What `reply_bytes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
+pub const REPLY_BYTES: RangeInclusive<i64> = (1 << 10)..=(REPLY_BYTES_MAX as i64);
 
 /// Longest message of an error, in bytes. Longer: it is cut.
 pub const MESSAGE_BYTES_MAX: usize = 2 << 10;

@@ -29,9 +29,11 @@ const BUILT_IN: &[(&str, &str)] = &[
     OWN,
     ("sarsen", include_str!("js/sarsen.js")),
     ("sarsen:app", include_str!("js/app.js")),
+    ("sarsen:chain", include_str!("js/chain.js")),
     ("sarsen:db", include_str!("js/db.js")),
     ("sarsen:documents", include_str!("js/documents.js")),
     ("sarsen:durations", include_str!("js/durations.js")),
+    ("sarsen:failure", include_str!("js/failure.js")),
     ("sarsen:globals", include_str!("js/globals.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),
@@ -43,6 +45,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:results", include_str!("js/results.js")),
     ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:session", include_str!("js/session.js")),
+    ("sarsen:request", include_str!("js/request.js")),
     ("sarsen:turn", include_str!("js/turn.js")),
 ];
 

@@ -1,7 +1,8 @@
 //! What a handler's reply may be, and the replies gems make themselves.
 
 use crate::exchange::Reply;
-use crate::limits::{REPLY_BYTES_MAX, REPLY_FIELDS_MAX};
+use crate::limits::REPLY_FIELDS_MAX;
+use crate::route::Ending;
 use bytes::Bytes;
 use repository::CommitNumber;
 use thiserror::Error;
@@ -17,8 +18,8 @@ pub(crate) enum ReplyError {
     Value { name: String, found: char },
     #[error("a reply has at most {REPLY_FIELDS_MAX} header fields; got {0}")]
     Fields(usize),
-    #[error("a reply's body has at most {REPLY_BYTES_MAX} bytes; got {0}")]
-    Bytes(usize),
+    #[error("a reply's body has at most {most} bytes; got {got}")]
+    Bytes { most: usize, got: usize },
     #[error("a reply's status is from 200 to 599; got {0}")]
     Status(u16),
     #[error("a reply with status {0} has no body")]
@@ -34,13 +35,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The answer if it can be sent; its fields were checked one by one.
-    pub(crate) fn checked(self) -> Result<Self, ReplyError> {
+    /// The answer if it can be sent with a body of at most `most` bytes; its fields were checked
+    /// one by one.
+    pub(crate) fn checked(self, most: usize) -> Result<Self, ReplyError> {
         if self.headers.len() > REPLY_FIELDS_MAX {
             return Err(ReplyError::Fields(self.headers.len()));
         }
-        if self.body.len() > REPLY_BYTES_MAX {
-            return Err(ReplyError::Bytes(self.body.len()));
+        if self.body.len() > most {
+            return Err(ReplyError::Bytes { most, got: self.body.len() });
         }
         if !(200..=599).contains(&self.status) {
             return Err(ReplyError::Status(self.status));
@@ -50,6 +52,25 @@ impl Answer {
             return Err(ReplyError::Body(self.status));
         }
         Ok(self)
+    }
+
+    /// The answer to what no function of the application answers; `query` is the request's.
+    pub(crate) fn of(ending: &Ending, query: &str) -> Self {
+        match ending {
+            Ending::NotFound => Self::page(404, "Not Found"),
+            Ending::OtherMethods(methods) => {
+                Self::page(405, "Method Not Allowed").with("allow", methods.allow())
+            }
+            Ending::Options(methods) => Self::empty(204).with("allow", methods.allow()),
+            Ending::Slash(path) => {
+                let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+                Self::empty(308).with("location", format!("{path}{query}"))
+            }
+        }
+    }
+
+    fn empty(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: Bytes::new() }
     }
 
     /// The reply, which reveals no commit after `wait_for`.
@@ -122,14 +143,16 @@ mod tests {
         assert_eq!(framing, Err(ReplyError::Reserved("Content-Length".to_owned())));
     }
 
+    const MOST: usize = 1_000;
+
     fn answer(status: u16, fields: usize, bytes: usize) -> Result<Answer, ReplyError> {
         let headers = vec![(String::new(), String::new()); fields];
-        Answer { status, headers, body: vec![b'a'; bytes].into() }.checked()
+        Answer { status, headers, body: vec![b'a'; bytes].into() }.checked(MOST)
     }
 
     #[test]
     fn answers() {
-        assert!(answer(200, REPLY_FIELDS_MAX, REPLY_BYTES_MAX).is_ok());
+        assert!(answer(200, REPLY_FIELDS_MAX, MOST).is_ok());
         assert!(answer(204, 0, 0).is_ok());
         for status in [204, 205, 304] {
             assert_eq!(answer(status, 0, 1), Err(ReplyError::Body(status)));
@@ -139,7 +162,7 @@ mod tests {
         }
         let many = REPLY_FIELDS_MAX + 1;
         assert_eq!(answer(200, many, 0), Err(ReplyError::Fields(many)));
-        let large = REPLY_BYTES_MAX + 1;
-        assert_eq!(answer(200, 0, large), Err(ReplyError::Bytes(large)));
+        let large = ReplyError::Bytes { most: MOST, got: MOST + 1 };
+        assert_eq!(answer(200, 0, MOST + 1), Err(large));
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::errors::LoadError;
 use crate::limits::{
-    CPU_MS, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, SETTINGS_BYTES_MAX,
+    CPU_MS, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES,
+    REPLY_BYTES_MAX, SETTINGS_BYTES_MAX,
 };
 use crate::session;
 use crate::thrown::position;
@@ -25,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) heap_limit: Option<usize>,
     /// How long sessions live, and their cookies.
     pub(crate) sessions: session::Rules,
+    /// Largest body of a reply, in bytes.
+    pub(crate) reply_bytes: usize,
 }
 
 /// Reads the file `sarsen.toml` of an application.
@@ -67,7 +70,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
-        refuse_unknown(limits, "limits.", &["cpu_ms", "heap_bytes"])?;
+        refuse_unknown(limits, "limits.", &["cpu_ms", "heap_bytes", "reply_bytes"])?;
     }
     if let Some(session) = session {
         refuse_unknown(session, "session.", SESSION_KEYS)?;
@@ -77,6 +80,8 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         cpu_limit: whole(limits, "cpu_ms", CPU_MS)?.map(Duration::from_millis),
         heap_limit: whole(limits, "heap_bytes", HEAP_BYTES)?.map(|bytes| bytes as usize),
         sessions: sessions(session)?,
+        reply_bytes: whole(limits, "reply_bytes", REPLY_BYTES)?
+            .map_or(REPLY_BYTES_MAX, |bytes| bytes as usize),
     })
 }
 
@@ -206,12 +211,15 @@ mod tests {
         assert_eq!(least.name, "counter");
         assert_eq!(least.cpu_limit, None);
         assert_eq!(least.sessions, session::Rules::default());
+        assert_eq!(least.reply_bytes, REPLY_BYTES_MAX);
         let most = "name = 'x'\n[limits]\ncpu_ms = 1_500\nheap_bytes = 0x1000000\n\
+                    reply_bytes = 4096\n\
                     [session]\nidle_minutes = 5\nlifetime_minutes = 60\n\
                     persistent = true\n";
         let most = parse(most, "f").unwrap();
         assert_eq!(most.cpu_limit, Some(Duration::from_millis(1500)));
         assert_eq!(most.heap_limit, Some(16 << 20));
+        assert_eq!(most.reply_bytes, 4096);
         let (idle, lifetime) = (Duration::from_secs(300), Duration::from_secs(3600));
         assert_eq!(most.sessions, session::Rules { idle, lifetime, is_persistent: true });
     }

@@ -7,9 +7,9 @@ use crate::engine::{Engine, Stop};
 use crate::errand::{Errand, Host};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
-use crate::failed::{ErrorLog, Keeper};
+use crate::failed::{ErrorLog, Keeper, Report};
 use crate::reply::Answer;
-use crate::route::{Found, Params};
+use crate::route::{Found, Params, Steps};
 use crate::thrown::one_line;
 use crate::turn::Turn;
 use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
@@ -96,9 +96,10 @@ impl Worker {
     /// Serves one request. It does not panic, and it does not wait for the disk.
     pub(crate) fn serve(&mut self, request: Request) -> Served {
         self.serve_by(|worker, engine| match route(engine, &request) {
-            Ok((route, params)) => {
-                let turn = Turn::new(request, params, worker.app.settings.sessions);
-                worker.run(engine, route, turn)
+            Ok((found, params)) => {
+                let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions);
+                turn.set_found(params, found.ending.clone());
+                worker.run(engine, &found, turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
         })
@@ -108,9 +109,9 @@ impl Worker {
     /// anew since.
     pub(crate) fn serve_again(&mut self, mut turn: Box<Turn>) -> Served {
         self.serve_by(|worker, engine| match route(engine, turn.request()) {
-            Ok((route, params)) => {
-                turn.set_params(params);
-                worker.run(engine, route, *turn)
+            Ok((found, params)) => {
+                turn.set_found(params, found.ending.clone());
+                worker.run(engine, &found, *turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
         })
@@ -190,13 +191,14 @@ impl Worker {
         Keeper { errors: self.shared.errors.as_deref(), sources: &self.app.sources }
     }
 
-    fn run(&self, engine: &Engine, route: usize, mut turn: Turn) -> Served {
+    fn run(&self, engine: &Engine, found: &Found, mut turn: Turn) -> Served {
         engine.start_budget(self.shared.cpu_limit(&self.app), turn.notes_mut().cpu_used);
         engine.slot.fill(turn);
         let mut runs: u32 = 0;
         let ran = self.shared.repository.run_owned(|transaction| {
             runs = runs.saturating_add(1);
-            Self::lend(engine, route, transaction)
+            let run = || engine.run(found, self.app.settings.reply_bytes);
+            Self::lend(engine, run, transaction)
         });
         let turn = engine.slot.clear();
         match (ran, turn) {
@@ -208,14 +210,25 @@ impl Worker {
             (Err(error), turn) => {
                 let asked = turn.as_ref().map(Turn::request);
                 let asked = asked.map(|request| (request.method.clone(), request.path.clone()));
-                let ended = self.end(Err(error), turn);
-                Served::Done(ended.map_err(|mut failure| {
-                    if let Some(report) = failure.report_mut() {
-                        (report.method, report.path) = asked.unwrap_or_default();
-                        report.handler = engine.name(route).to_owned();
-                        report.conflicts = runs.saturating_sub(1);
-                        report.cpu = engine.cpu_used();
-                    }
+                let know = |report: &mut Report| {
+                    (report.method, report.path) = asked.unwrap_or_default();
+                    report.handler = engine.name(found).to_owned();
+                    report.conflicts = runs.saturating_sub(1);
+                    report.cpu = engine.cpu_used();
+                };
+                if let RunError::Body {
+                    error: RunStop::Handler(Stop::Recovered(_, thrown)),
+                    wait_for,
+                } = &error
+                {
+                    // The client has its answer; who runs the application is to know, too.
+                    let failure = Failure::Handler(Fault::threw((**thrown).clone(), *wait_for));
+                    let failure = self.keeper().keep(failure, know);
+                    log::error!("the application failed, and its onError answered: {failure}");
+                    return Served::Done(self.end(Err(error), turn));
+                }
+                Served::Done(self.end(Err(error), turn).map_err(|mut failure| {
+                    failure.report_mut().map(know);
                     failure
                 }))
             }
@@ -251,11 +264,11 @@ impl Worker {
     /// calls outlives any borrow.
     fn lend(
         engine: &Engine,
-        route: usize,
+        run: impl FnOnce() -> Result<Answer, Stop>,
         transaction: Transaction,
     ) -> (Transaction, Result<Answer, RunStop>) {
         engine.slot.begin(transaction);
-        let result = engine.run(route);
+        let result = run();
         if result.is_ok() {
             engine.slot.prolong_session();
         }
@@ -267,14 +280,14 @@ impl Worker {
     }
 }
 
-/// The handler for a request, or the reply if there is none.
-fn route(engine: &Engine, request: &Request) -> Result<(usize, Params), Answer> {
+/// What a request is for, and the values in its path; or the reply if it is for no function.
+fn route(engine: &Engine, request: &Request) -> Result<(Found, Params), Answer> {
     match engine.find(&request.method, &request.path) {
-        Ok(Found::Route(route, params)) => Ok((route, params)),
-        Ok(Found::OtherMethods(allow)) => {
-            Err(Answer::page(405, "Method Not Allowed").with("allow", allow.to_owned()))
+        Ok(Found { steps: Steps::None, ending, .. }) => Err(Answer::of(&ending, &request.query)),
+        Ok(mut found) => {
+            let params = std::mem::take(&mut found.params);
+            Ok((found, params))
         }
-        Ok(Found::Nothing) => Err(Answer::page(404, "Not Found")),
         Err(error) => Err(Answer::page(400, &format!("Bad Request: {error}"))),
     }
 }
@@ -296,6 +309,7 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
     let fault = |thrown| Fault::threw(thrown, wait_for);
     match stop {
         RunStop::Handler(Stop::Refused(answer)) => Ok(answer.reply(wait_for)),
+        RunStop::Handler(Stop::Recovered(answer, _)) => Ok(answer.reply(wait_for)),
         RunStop::Handler(Stop::Waits) => Err(Failure::Handler(Fault::new(LOST, wait_for))),
         RunStop::Handler(Stop::Threw(thrown)) => Err(Failure::Handler(fault(thrown))),
         RunStop::Handler(Stop::CpuLimit(thrown)) => Err(Failure::CpuLimit(fault(thrown))),

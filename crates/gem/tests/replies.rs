@@ -5,7 +5,7 @@ mod support;
 
 use bytes::Bytes;
 use gem::{Failure, Reply};
-use support::{Outcome, Site, header, request, site, text};
+use support::{Outcome, Setup, Site, header, request, site, site_with, text};
 
 #[test]
 fn routes_are_matched_in_order_and_by_method() {
@@ -23,9 +23,9 @@ fn routes_are_matched_in_order_and_by_method() {
     let head = site.send(request("HEAD", "/notes/new")).unwrap();
     assert_eq!((head.status, text(&head).as_str()), (200, "new"));
     let other = site.get("/clicks");
-    assert_eq!((other.status, header(&other, "allow")), (405, Some("POST")));
+    assert_eq!((other.status, header(&other, "allow")), (405, Some("POST, OPTIONS")));
     let other = site.send(request("DELETE", "/notes/1")).unwrap();
-    assert_eq!((other.status, header(&other, "allow")), (405, Some("GET, HEAD, POST")));
+    assert_eq!((other.status, header(&other, "allow")), (405, Some("GET, HEAD, POST, OPTIONS")));
     assert_eq!(site.get("/nothing").status, 404);
     assert_eq!(site.get("/notes/%zz").status, 400);
     assert_eq!(site.get("/nothing").wait_for.0, 0, "it reveals nothing");
@@ -71,6 +71,151 @@ fn what_a_handler_returns_decides_the_reply() {
     let cookies = |reply: Reply| reply.headers.iter().filter(|(n, _)| n == "set-cookie").count();
     assert_eq!(cookies(site.get("/full")), 2);
     assert_eq!(header(&site.get("/full"), "x-one"), Some("1"));
+}
+
+#[test]
+fn replies_by_name() {
+    let site = site(
+        r#"const { bytes, json, text } = sarsen;
+           app.get("/json", () => json({ a: 1 }, { status: 201, headers: { "X-A": "b" } }));
+           app.get("/json-text", () => json("x"));
+           app.get("/json-type", () => json([], { type: "application/feed+json" }));
+           app.get("/json-field", () => json([], { headers: { "content-type": "a/b+json" } }));
+           app.get("/json-then", () => { const a = [1]; const r = json(a); a.push(2); return r; });
+           app.get("/text", () => text("<b>", { status: 404 }));
+           app.get("/bytes", () => new Uint8Array([0, 255, 13, 10, 128]));
+           app.get("/part", () => new Uint8Array([1, 2, 3, 4]).subarray(1, 3));
+           app.get("/buffer", () => new Uint8Array([7]).buffer);
+           app.get("/png", () => bytes(new Uint8Array([137]), { type: "image/png", status: 203 }));
+           app.get("/in-reply", () => reply({ body: new Uint8Array(3), type: "a/b" }));
+           app.get("/large", () => new Uint8Array(1000000).fill(200));
+           app.get("/cookies", () => text("", { headers: { "Set-Cookie": ["a=1", "b=2"] } }));"#,
+    );
+    let sent = |target| {
+        let reply = site.get(target);
+        let media_type = header(&reply, "content-type").unwrap_or_default().to_owned();
+        (reply.status, media_type, reply.body.to_vec())
+    };
+    let expect =
+        |status: u16, media_type: &str, body: &[u8]| (status, media_type.to_owned(), body.to_vec());
+    assert_eq!(sent("/json"), expect(201, "application/json", b"{\"a\":1}"));
+    assert_eq!(header(&site.get("/json"), "x-a"), Some("b"));
+    assert_eq!(sent("/json-text"), expect(200, "application/json", b"\"x\""));
+    assert_eq!(sent("/json-type"), expect(200, "application/feed+json", b"[]"));
+    assert_eq!(sent("/json-field"), expect(200, "a/b+json", b"[]"));
+    assert_eq!(sent("/json-then"), expect(200, "application/json", b"[1]"));
+    assert_eq!(sent("/text"), expect(404, "text/plain; charset=utf-8", b"<b>"));
+    let octets = "application/octet-stream";
+    assert_eq!(sent("/bytes"), expect(200, octets, &[0, 255, 13, 10, 128]));
+    assert_eq!(sent("/part"), expect(200, octets, &[2, 3]));
+    assert_eq!(sent("/buffer"), expect(200, octets, &[7]));
+    assert_eq!(sent("/png"), expect(203, "image/png", &[137]));
+    assert_eq!(sent("/in-reply"), expect(200, "a/b", &[0, 0, 0]));
+    assert_eq!(sent("/large").2, vec![200; 1_000_000]);
+    let cookies = site.get("/cookies");
+    let cookies = cookies.headers.iter().filter(|(name, _)| name == "set-cookie");
+    assert_eq!(cookies.map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["a=1", "b=2"]);
+}
+
+#[test]
+fn what_is_no_reply_says_what_is() {
+    let site = site(
+        r#"app.get("/response", () => new Response("x", { status: 200 }));
+           app.get("/response-json", () => Response.json({}));
+           app.get("/map", () => new Map([[1, 2]]));
+           app.get("/floats", () => new Float64Array(2));
+           app.get("/error", () => new Error("x"));
+           app.get("/symbol", () => Symbol("x"));
+           app.get("/json", () => sarsen.json(undefined));
+           app.get("/text", () => sarsen.text(3));
+           app.get("/bytes", () => sarsen.bytes("x"));
+           app.get("/given", () => new Uint8Array(new ArrayBuffer(8).transfer().slice(0, 8), 1, 2));
+           app.get("/gone", () => {
+             const b = new Uint8Array(9);
+             b.buffer.transfer();
+             return b;
+           });"#,
+    );
+    for path in ["/response", "/response-json"] {
+        assert!(site.failure(path).contains("return json(value)"), "{}", site.failure(path));
+    }
+    for (path, found) in [
+        ("/map", "got a Map"),
+        ("/floats", "got a TypedArray"),
+        ("/error", "got a Error"),
+        ("/symbol", "got a symbol"),
+        ("/json", "a undefined is no JSON value"),
+        ("/text", "expected a string, got number"),
+        ("/bytes", "expected a Uint8Array or an ArrayBuffer, got string"),
+        ("/gone", "detached"),
+    ] {
+        assert!(site.failure(path).contains(found), "{path}: {}", site.failure(path));
+    }
+    assert_eq!(site.get("/given").body.len(), 2);
+}
+
+#[test]
+fn an_application_may_have_a_smaller_limit_for_replies() {
+    let routes = r#"app.get("/", ({ query, db }) => {
+                      db.x.put("a", 1);
+                      return "x".repeat(Number(query.n));
+                    });
+                    app.get("/bytes", ({ query }) => new Uint8Array(Number(query.n)));"#;
+    let settings = "[limits]\nreply_bytes = 2000\n";
+    let site = site_with(routes, Setup { settings, ..Setup::default() });
+    assert!(site.failure("/?n=2001").contains("at most 2000 bytes; got 2001"));
+    assert!(site.failure("/bytes?n=2001").contains("at most 2000 bytes; got 2001"));
+    assert_eq!(site.stored("x", "a"), None);
+    assert_eq!(site.text("/?n=2000").len(), 2000);
+    assert_eq!(site.get("/bytes?n=2000").body.len(), 2000);
+}
+
+#[test]
+fn fields_and_status_beside_the_result() {
+    let site = site(
+        r#"app.get("/page", ({ header, status, ...context }) => "");
+           app.get("/", (context) => {
+             context.header("X-A", 1);
+             context.header("x-a", 2);
+             context.header("vary", "a");
+             context.header("vary", "b", { append: true });
+             context.header("set-cookie", "c=1");
+             context.header("set-cookie", "d=2");
+             context.header("Content-Type", "text/css");
+             context.status(201);
+             return "a{}";
+           });
+           app.get("/nothing", (context) => { context.status(202); });
+           app.get("/own", (context) => {
+             context.header("x-a", "default");
+             context.header("content-type", "a/b");
+             context.status(201);
+             return sarsen.json(1, { status: 203, headers: { "X-A": "own" } });
+           });
+           app.get("/json", (context) => { context.status(202); return sarsen.json(1); });
+           app.get("/bad", (context) => context.header("a b", ""));
+           app.get("/split", (context) => context.header("a", "b\r\nc: d"));
+           app.get("/code", (context) => context.status(99));"#,
+    );
+    let reply = site.get("/");
+    assert_eq!((reply.status, text(&reply).as_str()), (201, "a{}"));
+    assert_eq!(header(&reply, "x-a"), Some("2"));
+    assert_eq!(header(&reply, "content-type"), Some("text/css"));
+    let values = |name| {
+        let fields = reply.headers.iter().filter(move |(field, _)| field == name);
+        fields.map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(values("vary"), ["a", "b"]);
+    assert_eq!(values("set-cookie"), ["c=1", "d=2"]);
+    assert_eq!(values("content-type").len(), 1);
+    assert_eq!(site.get("/nothing").status, 202);
+    let own = site.get("/own");
+    assert_eq!((own.status, header(&own, "x-a")), (203, Some("own")));
+    assert_eq!(header(&own, "content-type"), Some("application/json"));
+    assert_eq!(site.get("/json").status, 202);
+    assert!(site.failure("/bad").contains("header name"));
+    assert!(site.failure("/split").contains("visible ASCII"));
+    assert!(site.failure("/code").contains("from 200 to 599"));
 }
 
 #[test]
@@ -193,7 +338,7 @@ fn a_body_that_is_not_what_the_handler_reads_is_400_and_commits_nothing() {
     let status = |outcome: Outcome| outcome.unwrap().status;
     assert_eq!(status(with_body(&site, "/json", "application/json", "{\"a\":")), 400);
     assert_eq!(status(with_body(&site, "/json", "application/json", "")), 400);
-    assert_eq!(status(with_body(&site, "/form", "multipart/form-data", "a=b")), 400);
+    assert_eq!(status(with_body(&site, "/form", "multipart/form-data; boundary=x", "a=b")), 400);
     assert_eq!(status(with_body(&site, "/caught", "", "{")), 200);
     let mut latin = request("POST", "/text");
     latin.body = Bytes::from_static(b"\xff");

@@ -3,4 +3,5 @@
 import "sarsen:globals";
 export { bind } from "sarsen:native";
 export { take, takeServices } from "sarsen:app";
+export { compose, notFound } from "sarsen:chain";
 export { finish, finishCall, run, runCall } from "sarsen:turn";

@@ -54,3 +54,14 @@ define(globalThis, {
     error: logger("error"),
   }),
 });
+
+// What a handler for other servers returns. Here it would be taken for an object to send as JSON.
+function noResponse() {
+  throw new TypeError(
+    "there is no Response here; return json(value), text(string), html`...` or " +
+      "reply({ status, headers, body })",
+  );
+}
+
+define(noResponse, { name: "Response", json: noResponse, redirect: noResponse });
+define(globalThis, { Response: noResponse });

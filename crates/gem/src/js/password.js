@@ -1,7 +1,7 @@
 // Passwords, hashed and verified on threads of their own: argon2id, kept as PHC strings. The
 // parameters and the bounds are `aside/password.rs`'s.
 import { native } from "sarsen:native";
-import { BadRequest } from "sarsen:reply";
+import { HttpError } from "sarsen:failure";
 
 const { normalize, toWellFormed } = String.prototype;
 const { call } = Function.prototype;
@@ -31,7 +31,7 @@ export const password = Object.freeze({
     try {
       native.checkPassword(given);
     } catch (error) {
-      throw new BadRequest(error.message);
+      throw new HttpError(400, error.message);
     }
     return native.passwordHash(given) ?? later();
   },

@@ -1,6 +1,7 @@
 // The module "sarsen": all that an application imports.
 export { App } from "sarsen:app";
 export { html, raw } from "sarsen:html";
+export { HttpError } from "sarsen:failure";
 export { refuse } from "sarsen:refuse";
 export { password } from "sarsen:password";
-export { redirect, reply } from "sarsen:reply";
+export { bytes, json, redirect, reply, text } from "sarsen:reply";

@@ -3,86 +3,12 @@
 import { Database } from "sarsen:db";
 import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
-import { explain, parse } from "sarsen:persist";
-import { Refusal } from "sarsen:refuse";
-import { BadRequest, answer } from "sarsen:reply";
+import { HttpError, isEngines, statusOf } from "sarsen:failure";
+import { explain } from "sarsen:persist";
+import { answer, decorate, header, status, withStatus } from "sarsen:reply";
+import { Request, query, record } from "sarsen:request";
 import { begin as beginCall, bindTurns } from "sarsen:services";
 import { Visitor } from "sarsen:session";
-
-const { getPrototypeOf } = Object;
-
-// Names and values from the wire; the last of equal names wins.
-function record(flat) {
-  const fields = { __proto__: null };
-  for (let i = 0; i < flat.length; i += 2) fields[flat[i]] = flat[i + 1];
-  return fields;
-}
-
-// The request as it came.
-class Request {
-  #life;
-  #form;
-
-  constructor(life) {
-    this.#life = life;
-  }
-
-  get method() {
-    check(this.#life);
-    return native.method();
-  }
-
-  // Percent-encoded, as it came.
-  get path() {
-    check(this.#life);
-    return native.path();
-  }
-
-  // The value of a header field, or undefined; several of one name are joined by ", ".
-  header(name) {
-    check(this.#life);
-    return native.header(String(name));
-  }
-
-  // The body as text; a body that is not UTF-8 is answered 400.
-  text() {
-    check(this.#life);
-    return client(native.text);
-  }
-
-  // The body as JSON; anything else is answered 400.
-  json() {
-    const text = this.text();
-    return client(() => parse(text));
-  }
-
-  // The fields of a form (application/x-www-form-urlencoded); anything else is answered 400.
-  form() {
-    check(this.#life);
-    this.#form ??= record(client(native.form));
-    return this.#form;
-  }
-}
-
-// Runs what decodes what the client sent: what does not decode is the client's fault.
-function client(read) {
-  try {
-    return read();
-  } catch (error) {
-    throw isMalformed(error) ? new BadRequest(error.message) : error;
-  }
-}
-
-// JSON.parse throws a SyntaxError, the natives a plain Error. The rest is the engine's: without
-// heap an InternalError or null, without stack a RangeError.
-function isMalformed(error) {
-  if (error === null) return false;
-  const prototype = getPrototypeOf(error);
-  return prototype === SYNTAX_ERROR || prototype === ERROR;
-}
-
-const SYNTAX_ERROR = SyntaxError.prototype;
-const ERROR = Error.prototype;
 
 // The session of this run.
 function visitor() {
@@ -159,7 +85,7 @@ class Turn {
 
   get query() {
     check(this.#life);
-    current.query ??= record(client(native.query));
+    current.query ??= query();
     return current.query;
   }
 
@@ -174,6 +100,21 @@ class Turn {
     check(this.#life);
     return native.time();
   }
+
+  // Sets a header field of the reply, whatever it will be: a default until there is a reply, and
+  // a change of it from then on. `append` keeps what there is, as for set-cookie always.
+  get header() {
+    return this.#about((name, value, options) => {
+      (current.fields ??= []).push(header(name, value, options, current.isReplied));
+    });
+  }
+
+  // Sets the status, in the same way.
+  get status() {
+    return this.#about((code) => {
+      current.status = { code: status("status", code), isLate: current.isReplied };
+    });
+  }
 }
 
 bindTurns(() => new Turn(now()));
@@ -181,13 +122,22 @@ bindTurns(() => new Turn(now()));
 // A proxy asks what it stands for; `db` stands for nothing, it only has traps.
 const NOTHING = Object.freeze({ __proto__: null });
 
-// Starts `handler`. It need not have ended when this returns: an async one goes on in jobs.
-export function run(handler) {
-  const life = begin();
+// Starts `handler`. It need not have ended when this returns: an async one goes on in jobs. If it
+// fails, `onError` answers, if there is one.
+export function run(handler, onError) {
+  const context = new Turn(begin());
   const turn = { settled: false, failed: false };
   current = turn;
+  if (onError !== undefined) {
+    turn.onError = onError;
+    turn.context = context;
+  }
+  follow(turn, handler, context);
+}
+
+function follow(turn, handler, first, second) {
   try {
-    const result = handler(new Turn(life));
+    const result = handler(first, second);
     if (typeof result?.then === "function") wait(turn, result);
     else settle(turn, result);
   } catch (error) {
@@ -210,12 +160,26 @@ function settle(turn, result) {
 
 function fail(turn, error) {
   if (turn.settled) return;
+  if (turn.onError !== undefined && !isEngines(error)) {
+    const { onError, context } = turn;
+    turn.onError = undefined;
+    turn.recovered = { error: explain(error) };
+    follow(turn, onError, turn.recovered.error, context);
+    return;
+  }
   turn.settled = true;
   turn.failed = true;
   turn.error = error;
 }
 
-// Ends the turn, and gives the engine its answer; undefined if it waits for what it has asked for.
+// Notes that there is a reply: what is set from now on changes it.
+export function replied() {
+  current.isReplied = true;
+}
+
+// Ends the turn, and gives the engine its answer: [status, media type, body, header fields,
+// whether to abort, the error that was recovered from]; undefined if it waits for what it has asked
+// for.
 export function finish() {
   const turn = current;
   try {
@@ -223,15 +187,15 @@ export function finish() {
       if (native.isWaiting()) return undefined;
       throw new Error("the handler's promise never settles: nothing is left that could settle it");
     }
-    if (turn.failed) return refuse(turn.error);
     // The reply first: making it may call toJSON, and so change documents.
-    const reply = answer(turn.result);
-    flush(turn);
+    const reply = turn.failed || turn.recovered !== undefined ? abort(turn) : answer(turn.result);
+    if (turn.fields !== undefined || turn.status !== undefined) decorate(reply, turn);
+    if (!reply[4]) flush(turn);
     return reply;
   } catch (error) {
     // Of a service that was asked about what the handler changed.
-    if (error instanceof Refusal) return refuse(error);
-    throw error;
+    if (error instanceof HttpError) return refused(error);
+    throw explain(error);
   } finally {
     end();
     current = undefined;
@@ -274,7 +238,7 @@ export function finishCall() {
     flush(turn);
     return [text, undefined, undefined];
   } catch (error) {
-    if (error instanceof Refusal) return [undefined, error.status, error.message];
+    if (error instanceof HttpError) return [undefined, error.status, error.message];
     throw explain(error);
   } finally {
     end();
@@ -282,10 +246,20 @@ export function finishCall() {
   }
 }
 
-function refuse(error) {
-  if (error instanceof Refusal) {
-    return [error.status, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
+function refused({ status, message, fields }) {
+  return [status, "text/plain; charset=utf-8", `${message}\n`, [...fields], true];
+}
+
+// The reply to what failed. Nothing is committed.
+function abort({ failed, error, recovered, result }) {
+  if (failed) {
+    if (error instanceof HttpError) return refused(error);
+    throw error;
   }
-  if (!(error instanceof BadRequest)) throw explain(error);
-  return [400, "text/plain; charset=utf-8", `${error.message}\n`, undefined, true];
+  const status = statusOf(recovered.error);
+  const reply = answer(withStatus(status, result));
+  reply[4] = true;
+  // What is not the client's fault is the application's, and goes to the log.
+  if (status >= 500) reply[5] = [recovered.error];
+  return reply;
 }

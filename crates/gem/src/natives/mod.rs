@@ -77,12 +77,22 @@ impl Slot {
         ctx: &Ctx<'_>,
         f: impl FnOnce(&mut Turn) -> std::result::Result<T, TurnError>,
     ) -> Result<T> {
-        self.with(f).map_err(|error| throw(ctx, error))
+        self.with(f).map_err(|error| match error.status() {
+            Some(status) => throw_with(ctx, &error, status),
+            None => throw(ctx, error),
+        })
     }
 }
 
 fn throw(ctx: &Ctx<'_>, error: impl Display) -> rquickjs::Error {
     Exception::throw_message(ctx, &error.to_string())
+}
+
+/// Throws what is the client's fault, with the status of the reply.
+fn throw_with(ctx: &Ctx<'_>, error: &TurnError, status: u16) -> rquickjs::Error {
+    let exception = Exception::from_message(ctx.clone(), &error.to_string())
+        .and_then(|exception| exception.as_object().set("status", status).map(|()| exception));
+    exception.map_or_else(|error| error, Exception::throw)
 }
 
 /// The object that `native.js` is given.
@@ -94,6 +104,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     natives.services()?;
     natives.asides()?;
     natives.request()?;
+    natives.bodies()?;
     natives.checks()?;
     natives.surroundings()?;
     Ok(natives.object)

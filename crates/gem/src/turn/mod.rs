@@ -8,10 +8,11 @@ mod services;
 mod session;
 
 use crate::aside::{Answer, Aside, Notes, TooMany};
+use crate::body::BodyError;
 use crate::exchange::Request;
 use crate::limits::LOG_RECORDS_MAX;
 use crate::random::{Random, Seed};
-use crate::route::Params;
+use crate::route::{Ending, Params};
 use crate::session::Rules as SessionRules;
 use crate::urlencoded::DecodeError;
 
@@ -22,6 +23,7 @@ use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
 use results::Reading;
 pub(crate) use results::{Bounds, Documents, Question};
 use session::Session;
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -60,12 +62,10 @@ pub(crate) enum TurnError {
     SessionNotJson(String),
     #[error("session: expected at most {JSON_DEPTH_MAX} levels of nesting")]
     SessionTooDeep,
-    #[error("the body is not UTF-8")]
-    BodyNotUtf8,
-    #[error("expected a form (application/x-www-form-urlencoded), got {0}")]
-    NotAForm(String),
     #[error(transparent)]
-    Form(#[from] DecodeError),
+    Body(#[from] BodyError),
+    #[error(transparent)]
+    Query(#[from] DecodeError),
     #[error(transparent)]
     TooMany(#[from] TooMany),
     #[error("the operating system gives no randomness: {0}")]
@@ -73,6 +73,14 @@ pub(crate) enum TurnError {
 }
 
 impl TurnError {
+    /// The status of the reply if it is the client's fault and not 400.
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Body(error) => Some(error.status()),
+            _ => None,
+        }
+    }
+
     fn without_session_id(self) -> Self {
         match self {
             Self::NotJson { media_type, .. } => Self::SessionNotJson(media_type),
@@ -89,6 +97,10 @@ pub(crate) struct Turn {
     params: Params,
     /// The id of the token that the request came with, if a face has asked for one.
     principal: Option<String>,
+    /// What answers if no function of the application does.
+    ending: Ending,
+    /// Where in the body the files of its form are.
+    files: Vec<Range<usize>>,
     session_rules: SessionRules,
     /// Drawn when first needed, and kept: every run sees the same randomness.
     seed: Option<Seed>,
@@ -114,6 +126,8 @@ impl Turn {
             request,
             params,
             principal: None,
+            ending: Ending::NotFound,
+            files: Vec::new(),
             session_rules,
             seed: None,
             new_session_id: None,

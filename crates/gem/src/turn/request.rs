@@ -1,15 +1,25 @@
 //! The request that a turn serves, as the handler asks for its parts.
 
 use super::{Turn, TurnError};
+use crate::body;
 use crate::exchange::Request;
-use crate::route::Params;
+use crate::multipart::{Content, Part};
+use crate::reply::Answer;
+use crate::route::{Ending, Params};
 use crate::urlencoded::decode_form;
 
 impl Turn {
-    /// Sets what the route found in the path, when the handler runs on after it waited: the
-    /// application may have been loaded anew since.
-    pub(crate) fn set_params(&mut self, params: Params) {
+    /// Sets what was found for the request: what the route found in the path, and what answers if
+    /// no function of the application does. Anew when it goes on after it waited: the application
+    /// may be another one since.
+    pub(crate) fn set_found(&mut self, params: Params, ending: Ending) {
         self.params = params;
+        self.ending = ending;
+    }
+
+    /// The reply if no function of the application answers.
+    pub(crate) fn end_answer(&self) -> Answer {
+        Answer::of(&self.ending, &self.request.query)
     }
 
     /// The request.
@@ -24,17 +34,29 @@ impl Turn {
 
     /// The body as text.
     pub(crate) fn body_text(&self) -> Result<&str, TurnError> {
-        std::str::from_utf8(&self.request.body).map_err(|_| TurnError::BodyNotUtf8)
+        Ok(body::text(&self.request)?)
     }
 
-    /// The fields of the body.
-    pub(crate) fn form(&self) -> Result<Vec<(String, String)>, TurnError> {
-        let found = self.request.header("content-type").next().unwrap_or("no Content-Type");
-        let media_type = found.split(';').next().unwrap_or_default().trim();
-        if !media_type.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
-            return Err(TurnError::NotAForm(found.to_owned()));
-        }
-        Ok(decode_form(&self.request.body)?)
+    /// The body as text that is to be JSON.
+    pub(crate) fn body_json(&self) -> Result<&str, TurnError> {
+        Ok(body::json(&self.request)?)
+    }
+
+    /// The fields of the body. `file` gives the content of a file by its place among the files.
+    pub(crate) fn form(&mut self) -> Result<Vec<Part>, TurnError> {
+        let parts = body::form(&self.request)?;
+        let place = |part: &Part| match &part.content {
+            Content::File { place, .. } => Some(place.clone()),
+            Content::Text(_) => None,
+        };
+        self.files = parts.iter().filter_map(place).collect();
+        Ok(parts)
+    }
+
+    /// The content of a file of the form; empty if it has no such file.
+    pub(crate) fn file(&self, number: usize) -> &[u8] {
+        let place = self.files.get(number).cloned();
+        place.and_then(|place| self.request.body.get(place)).unwrap_or_default()
     }
 
     /// The fields of the query.

@@ -76,7 +76,8 @@ pub fn site(routes: &str) -> Site {
 
 pub fn site_with(routes: &str, setup: Setup) -> Site {
     let app = format!(
-        "import {{ App, html, raw, redirect, reply }} from \"sarsen\";\n\
+        "import * as sarsen from \"sarsen\"; \
+         const {{ App, HttpError, html, raw, redirect, reply }} = sarsen;\n\
          const app = new App();\n{routes}\nexport default app;\n"
     );
     let folder = folder(&[("app.js", &app)]);
