@@ -65,7 +65,7 @@ pub(crate) enum TurnError {
     #[error(transparent)]
     Body(#[from] BodyError),
     #[error(transparent)]
-    Query(#[from] DecodeError),
+    Fields(#[from] DecodeError),
     #[error(transparent)]
     TooMany(#[from] TooMany),
     #[error("the operating system gives no randomness: {0}")]
