@@ -15,6 +15,7 @@ mod engine;
 mod errand;
 mod errors;
 mod exchange;
+mod expiry;
 mod failed;
 mod handlers;
 pub mod limits;

@@ -32,6 +32,26 @@ pub const CHAINS_MAX: usize = 4_000;
 /// Most collections of one application that have a service. More: `LoadError::Module`.
 pub const SERVICES_MAX: usize = 1_000;
 
+/// Expired documents that may be with the workers at a time. More: they wait.
+pub const EXPIRIES_IN_FLIGHT_MAX: usize = 16;
+
+/// Expired documents that one look passes at most; the next goes on after them.
+pub const EXPIRY_ROWS_A_LOOK: usize = 256;
+
+/// How long after its first failure a document is given to `onExpire` again; twice as long after
+/// each further one.
+pub const EXPIRY_RETRY_MIN: Duration = Duration::from_secs(1);
+
+/// Longest pause before a document is given to `onExpire` again, however often that has failed.
+pub const EXPIRY_RETRY_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// Most documents whose failures are remembered. Those of more are tried again with each pass of
+/// what has expired.
+pub const EXPIRIES_FAILED_MAX: usize = 10_000;
+
+/// How often such a pass begins while more have failed than are remembered.
+pub const EXPIRY_PASS_WHEN_FULL: Duration = Duration::from_secs(60);
+
 /// CPU time in which an application must load, with all that its promises queue. More:
 /// `LoadError::Module`.
 pub const LOAD_CPU: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
 use crate::exchange::{Request, Respond, hand_over};
+use crate::expiry::Expiries;
 use crate::failed::{ErrorLog, ErrorLogFigures};
 use crate::limits::THREAD_STACK_BYTES;
 use crate::queue::{Popped, Queue};
@@ -61,6 +62,7 @@ pub struct Pool {
     shared: Arc<Shared>,
     queue: Arc<Queue<Job>>,
     asides: Arc<Executor>,
+    expiries: Expiries,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -79,8 +81,13 @@ impl Pool {
             Arc::new(Shared { current, repository, cpu_limit, heap_limit, errors: options.errors });
         // Dropped on an early return, which stops the workers that have started.
         let threads = Mutex::default();
-        let pool =
-            Self { shared: shared.clone(), queue: queue.clone(), asides: asides.clone(), threads };
+        let pool = Self {
+            expiries: Expiries::new(Arc::clone(&shared.repository), Arc::clone(&queue)),
+            shared: Arc::clone(&shared),
+            queue: Arc::clone(&queue),
+            asides: Arc::clone(&asides),
+            threads,
+        };
         let workers = options.workers.max(1);
         let (started, outcomes) = sync_channel(workers);
         for number in 0..workers {
@@ -98,6 +105,7 @@ impl Pool {
             let outcome = outcomes.recv();
             outcome.map_err(|_| LoadError::Worker("the engine panicked".to_owned()))??;
         }
+        pool.serve_expiries()?;
         Ok(pool)
     }
 
@@ -107,7 +115,12 @@ impl Pool {
         app.check(self.shared.heap_limit(&app))?;
         self.shared.current.set(app);
         self.queue.change();
-        Ok(())
+        self.serve_expiries()
+    }
+
+    fn serve_expiries(&self) -> Result<(), LoadError> {
+        let served = self.expiries.serve(self.app().services());
+        served.map_err(|error| LoadError::Worker(error.to_string()))
     }
 
     /// The application that is served now.
@@ -155,6 +168,7 @@ impl Pool {
 
     /// Finishes what is queued, and what waits for an aside, and stops the workers.
     pub fn stop(&self) {
+        self.expiries.stop();
         self.queue.close();
         for thread in self.threads.lock().drain(..) {
             if let Err(panic) = thread.join() {

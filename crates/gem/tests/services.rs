@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Site, load_error, request, site, text};
+use support::{START_MS, Setup, Site, load_error, request, site, site_with, text};
 
 /// The message of the handler's failure, without the folder.
 fn failure(site: &Site, target: &str) -> String {
@@ -247,4 +247,111 @@ fn an_application_has_at_most_so_many_services() {
         gem::limits::SERVICES_MAX
     );
     assert!(load_error(&[("app.js", &text)]).contains("at most 1000 services"));
+}
+
+const EXPIRING: &str = r#"
+app.service("orders", {
+  onExpire: ({ db, key, doc, body, method, request, session, time }) => {
+    if (db.broken.get(key)) throw new Error("not now");
+    const bare = [body, request, session].every((value) => value === undefined);
+    db.expired.put(key, { doc, method, bare });
+    db.counts.add("runs", 1);
+  },
+});
+app.get("/get", ({ db, query }) => ({ there: db.orders.get(query.key) !== undefined }));
+app.get("/put", ({ db, query }) => { db.orders.put(query.key, { n: 2 }); });
+app.get("/delete", ({ db, query }) => { db.orders.delete(query.key); });
+"#;
+
+/// Waits until it is so, which it is soon unless something is wrong.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "still not so");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+fn order(site: &Site, key: &str, expires: u64) {
+    site.store_as(("orders", key), repository::MediaType::Json, r#"{"n":1}"#, Some(expires));
+}
+
+#[test]
+fn what_expires_is_seen_once_and_removed_with_what_is_done_about_it() {
+    let site = site(EXPIRING);
+    for key in ["a", "b", "c"] {
+        order(&site, key, START_MS + 1_000);
+    }
+    order(&site, "later", START_MS + 9_000);
+    assert_eq!(site.text("/get?key=a"), r#"{"there":true}"#);
+    site.pass(1_000);
+    assert_eq!(site.text("/get?key=a"), r#"{"there":false}"#, "from its expiry on");
+    site.pass(1);
+    until(|| site.stored("counts", "runs").as_deref() == Some("3"));
+    assert_eq!(
+        site.stored("expired", "a").unwrap(),
+        r#"{"doc":{"n":1},"method":"EXPIRE","bare":true}"#
+    );
+    site.pass(8_001);
+    until(|| site.stored("counts", "runs").as_deref() == Some("4"));
+    assert_eq!(site.repository.stats().reaped, 0, "the reaper had no part in it");
+    assert!(site.repository.expired(None, 100).unwrap().documents.is_empty());
+}
+
+#[test]
+fn one_that_fails_is_tried_again_and_holds_up_nobody() {
+    let site = site(EXPIRING);
+    site.store_json("broken", "a", "true");
+    order(&site, "a", START_MS + 1);
+    order(&site, "b", START_MS + 2);
+    site.pass(10);
+    until(|| site.stored("counts", "runs").as_deref() == Some("1"));
+    assert_eq!(site.stored("expired", "a"), None);
+    assert!(site.stored("expired", "b").is_some());
+    assert_eq!(site.text("/get?key=a"), r#"{"there":false}"#);
+    site.store_json("broken", "a", "false");
+    // Its second try is due after a while, whenever the first was.
+    until(|| {
+        site.pass(1_000);
+        site.stored("expired", "a").is_some()
+    });
+    assert_eq!(site.stored("counts", "runs").unwrap(), "2");
+}
+
+#[test]
+fn who_writes_its_key_anew_has_it_seen_to_first() {
+    let site = site_with(EXPIRING, Setup { workers: 2, ..Setup::default() });
+    site.store_json("broken", "a", "true");
+    for key in ["a", "b"] {
+        site.store_json("broken", key, "true");
+        order(&site, key, START_MS + 1);
+    }
+    site.pass(10);
+    let failed = failure(&site, "/put?key=a");
+    assert!(failed.contains("not now"), "{failed}");
+    for key in ["a", "b"] {
+        site.store_json("broken", key, "false");
+    }
+    assert_eq!(site.get("/put?key=a").status, 204);
+    assert_eq!(site.get("/delete?key=b").status, 204);
+    assert_eq!(site.stored("orders", "a").unwrap(), r#"{"n":2}"#);
+    assert_eq!(site.stored("orders", "b"), None);
+    assert!(site.stored("expired", "a").is_some() && site.stored("expired", "b").is_some());
+    assert_eq!(site.stored("counts", "runs").unwrap(), "2");
+}
+
+#[test]
+fn an_application_without_the_function_lets_them_go() {
+    let site = site(EXPIRING);
+    site.store_json("broken", "a", "true");
+    order(&site, "a", START_MS + 1);
+    site.pass(10);
+    until(|| !site.repository.expired(None, 100).unwrap().documents.is_empty());
+    let without = support::folder(&[(
+        "app.js",
+        "import { App } from \"sarsen\";\nexport default new App();\n",
+    )]);
+    site.pool.reload(support::load(without.path()).unwrap()).unwrap();
+    until(|| site.repository.stats().reaped == 1);
+    assert_eq!(site.stored("expired", "a"), None);
 }

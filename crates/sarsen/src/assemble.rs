@@ -9,7 +9,7 @@ use faces::access::TokenFile;
 use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
 use faces::{ListenError, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
-use repository::{Clock, CloseError, OpenError, Options, Recovery, Repository};
+use repository::{Clock, CloseError, Kept, OpenError, Options, Recovery, Repository};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -69,11 +69,14 @@ pub fn assemble_at(
     clock: Clock,
 ) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
-    let (repository, recovery) = Repository::open(Options {
+    let options = Options {
         folder: arguments.data.clone(),
         memory_bytes: arguments.memory.unwrap_or_else(machine::default_memory),
         clock,
-    })?;
+    };
+    // What expired while nothing ran is the application's affair, too.
+    let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
+    let (repository, recovery) = Repository::open_keeping(options, kept)?;
     match serve(arguments, app, &repository, reopen_log) {
         Ok((application, server)) => {
             let admin = admin_socket(arguments, application.as_ref());

@@ -95,8 +95,9 @@ class Call {
     return this.#turn.db;
   }
 
+  // Nobody asks for an expiry.
   get request() {
-    return this.#turn.request;
+    return this.method === "EXPIRE" ? undefined : this.#turn.request;
   }
 
   get time() {
@@ -111,6 +112,7 @@ class Call {
 
   // The visitor's session as it is now; it cannot be changed here.
   get session() {
+    if (this.method === "EXPIRE") return undefined;
     this.#session ??= freeze(decode(encode(this.#turn.session, () => "session")));
     return this.#session;
   }
