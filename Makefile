@@ -17,6 +17,7 @@
 #                      hold the server against programs of others: OpenAPI, OpenMetrics
 #   make browser
 #                      applications in a real browser
+#   make types         the types of what applications import, and apps/ against them
 #   make fuzz          libFuzzer on each fuzz target, a minute each
 #   make build         the release binary
 
@@ -57,7 +58,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace
 
-.PHONY: setup build demo test conformance browser soak bench bench-documents bench-pages bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-pages bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -75,6 +76,7 @@ test: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo xtask tidy
 	$(MAKE) conformance
+	$(MAKE) types
 	$(MAKE) browser
 	cargo test --locked --workspace
 
@@ -85,6 +87,10 @@ conformance: setup
 	@scripts/setup.sh python3-venv
 	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
+
+types: setup
+	@scripts/setup.sh node npm
+	cd tests/types && npm ci --no-audit --no-fund --silent && npm test --silent
 
 browser: setup
 	@scripts/setup.sh chromium node npm

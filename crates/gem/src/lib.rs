@@ -11,6 +11,7 @@ mod body;
 mod budget;
 mod content_type;
 mod current;
+mod declarations;
 mod engine;
 mod errand;
 mod errors;
@@ -39,6 +40,7 @@ mod worker;
 
 pub use app::App;
 pub use current::AppReader;
+pub use declarations::DECLARATIONS;
 pub use errand::{CallError, CallFailure, Caller, Errand, Host, Served};
 pub use errors::{Failure, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};

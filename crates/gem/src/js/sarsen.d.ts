@@ -1,0 +1,393 @@
+// Types of the module "sarsen", for editors and for `tsc --checkJs`. `docs/handlers.md` says what
+// each thing does; here is only what it takes and gives.
+//
+// An application may say what its collections and its session hold, and what its middleware puts on
+// the context, in a file of its own (`types.d.ts`):
+//
+//     declare module "sarsen" {
+//       interface Collections { notes: { title: string; stars: number } }
+//       interface SessionData { user?: string }
+//       interface Variables { user?: User }
+//     }
+//
+// From then on `db.notes.get(key)` has that type, and a collection that is not declared is an error.
+
+declare module "sarsen" {
+  // What an application declares; see above.
+  interface Collections {}
+  interface SessionData {}
+  interface Variables {}
+
+  type Declared<T, Otherwise> = keyof T extends never ? Otherwise : T;
+
+  // ---- Routes ----
+
+  /** An application, or a part of one: routes, middleware and services, in order. */
+  export class App {
+    /** Answers GET, and HEAD where no route of its own does. */
+    get<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    head<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    post<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    put<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    patch<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    delete<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    options<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    /** Answers every method. */
+    all<P extends string>(pattern: P, ...functions: RouteFunctions<P>): this;
+    /** Answers these methods on these patterns. */
+    on<P extends string>(
+      methods: string | string[],
+      patterns: P | P[],
+      ...functions: RouteFunctions<P>
+    ): this;
+    /** Runs for all that is registered after it. */
+    use(...middleware: [Middleware, ...Middleware[]]): this;
+    /** Runs for what is registered after it, at this pattern and below. */
+    use<P extends string>(
+      pattern: P,
+      ...middleware: [Middleware<Params<P>>, ...Middleware<Params<P>>[]]
+    ): this;
+    /** Registers what `define` registers on its argument, each pattern behind `prefix`. */
+    group(prefix: string, define: (group: App) => void): this;
+    /** Registers all that `app` has, each pattern behind `prefix`. */
+    route(prefix: string, app: App): this;
+    /** Answers what no route takes, with status 404 unless it says another. */
+    notFound(handler: (context: Context) => Result | Promise<Result>): this;
+    /** Answers what fails, with the error's status, or 500, unless it says another. */
+    onError(handler: (error: any, context: Context) => Result | Promise<Result>): this;
+    /** Binds functions to a collection, which are asked about each document written or shown. */
+    service<Name extends CollectionName>(name: Name, functions: Service<Document<Name>>): this;
+  }
+
+  /** What answers a request. One with a second parameter may leave it to the route after it. */
+  export type Handler<P = Params<string>> = (
+    context: Context<P>,
+    next: Next,
+  ) => Result | Promise<Result>;
+
+  /** Runs before, around or instead of what is registered after it. */
+  export type Middleware<P = Params<string>> = (
+    context: Context<P>,
+    next: Next,
+  ) => Result | Promise<Result>;
+
+  type RouteFunctions<P extends string> = [...Middleware<Params<P>>[], Handler<Params<P>>];
+
+  /** Runs what comes after, and gives its result; with an error, throws that. */
+  export type Next = (error?: unknown) => Promise<Result>;
+
+  /** What a handler may return. */
+  export type Result =
+    | Html
+    | Reply
+    | string
+    | object
+    | Uint8Array
+    | ArrayBuffer
+    | null
+    | undefined
+    | void;
+
+  // The values that a pattern finds: those of its names that are certain, and the others.
+  type Params<P extends string> = string extends P
+    ? { [name: string]: string | undefined }
+    : { [Name in RequiredNames<P>]: string } & { [Name in OptionalNames<P>]?: string } & {
+        [name: string]: string | undefined;
+      };
+  type Segments<P extends string> = P extends `${infer First}/${infer Rest}`
+    ? First | Segments<Rest>
+    : P;
+  type RequiredNames<P extends string> = NameOf<Segments<P>, false>;
+  type OptionalNames<P extends string> = NameOf<Segments<P>, true>;
+  type NameOf<S extends string, Optional extends boolean> = S extends `:${infer Name}`
+    ? Name extends `${infer Bare}?`
+      ? Optional extends true
+        ? Unbraced<Bare>
+        : never
+      : Optional extends true
+        ? never
+        : Unbraced<Name>
+    : S extends "*"
+      ? Optional extends true
+        ? "*"
+        : never
+      : never;
+  type Unbraced<Name extends string> = Name extends `${infer Bare}{${string}` ? Bare : Name;
+
+  // ---- What a handler receives ----
+
+  export type Context<P = Params<string>> = ContextOf<P> & Variables;
+
+  interface ContextOf<P> {
+    /** The collections. */
+    readonly db: Db;
+    /** The visitor's own object; stored when it has changed. */
+    readonly session: Declared<SessionData, Record<string, any>>;
+    /** The values that the route found in the path. */
+    readonly params: P;
+    /** The fields of the query; of equal names the last. */
+    readonly query: Record<string, string | undefined>;
+    readonly request: Request;
+    /** Milliseconds since 1970, the same for the whole request, as `Date.now()`. */
+    readonly time: number;
+    /** Sets a header field of the reply: a default before there is one, a change afterwards. */
+    readonly header: (name: string, value: string | number, options?: { append?: boolean }) => void;
+    /** Sets the status of the reply, in the same way. */
+    readonly status: (code: number) => void;
+    /** Gives the session a new id and makes `data` all that it holds. */
+    readonly login: (data: Declared<SessionData, Record<string, any>>) => void;
+    /** Deletes the session. */
+    readonly logout: () => void;
+    /** Gives the session a new id and keeps what it holds. */
+    readonly renewSession: () => void;
+    /** Keeps a text for the page that is shown next. */
+    readonly flash: (message: string, kind?: string) => void;
+    /** The texts that wait, each shown once. */
+    readonly flashes: () => { message: string; kind: string }[];
+  }
+
+  /** The request as it came. */
+  export interface Request {
+    readonly method: string;
+    /** Percent-encoded. */
+    readonly path: string;
+    /** A header field; several of one name are joined. */
+    header(name: string): string | undefined;
+    /** All header fields, names in lower case. */
+    readonly headers: Record<string, string | undefined>;
+    /** All values of a field of the query. */
+    queryAll(name: string): string[];
+    text(): string;
+    json<T = any>(): T;
+    bytes(): Uint8Array;
+    /** The fields of a form, with or without files; of equal names the last. */
+    form<T = Record<string, any>>(): T;
+    /** All values of a field of the form. */
+    formAll<T = any>(name: string): T[];
+  }
+
+  /** A file that came in a form. Its name and type are the visitor's words. */
+  export interface FormFile {
+    readonly name: string;
+    readonly type: string;
+    readonly size: number;
+    readonly bytes: Uint8Array;
+    text(): string;
+  }
+
+  // ---- Documents ----
+
+  type CollectionName = keyof Declared<Collections, Record<string, any>> & string;
+  type Document<Name extends string> = Name extends keyof Collections ? Collections[Name] : any;
+
+  /** The collections, by name. */
+  export type Db = keyof Collections extends never
+    ? { readonly [name: string]: Collection<any> }
+    : { readonly [Name in keyof Collections]: Collection<Collections[Name]> };
+
+  /** Milliseconds, or a text such as "30m": ms, s, m, h or d. */
+  export type Duration = number | string;
+
+  export type Expiry = { expiresIn: Duration } | { expires: Date };
+
+  export interface Collection<T> {
+    /** The document, the same object each time; what is changed in it is stored. */
+    get(key: string): T | undefined;
+    /** A frozen copy that may be older than the commit; never a cause of conflict. */
+    peek(key: string): DeepReadonly<T> | undefined;
+    has(key: string): boolean;
+    meta(key: string): DocumentMeta | undefined;
+    /** Stores a new document; throws if the key exists. Gives the key. */
+    insert(key: string, value: T, options?: Expiry): string;
+    /** Stores a new document under a key that sorts by time. Gives the key. */
+    insert(value: T): string;
+    /** Stores the value, whatever was there. */
+    put(key: string, value: T, options?: Expiry): void;
+    /** Says when the document expires; without options, as the collection's settings say. */
+    expire(key: string, options?: Expiry): boolean;
+    delete(key: string): void;
+    /** Merge operations, on the document or at a path such as "/stars": they never conflict. */
+    add(key: string, value: number): void;
+    add(key: string, path: string, value: number): void;
+    min(key: string, value: number): void;
+    min(key: string, path: string, value: number): void;
+    max(key: string, value: number): void;
+    max(key: string, path: string, value: number): void;
+    append(key: string, value: any): void;
+    append(key: string, path: string, value: any): void;
+    setAdd(key: string, value: any): void;
+    setAdd(key: string, path: string, value: any): void;
+    setRemove(key: string, value: any): void;
+    setRemove(key: string, path: string, value: any): void;
+    insertIfAbsent(key: string, value: any): void;
+    insertIfAbsent(key: string, path: string, value: any): void;
+    /** The documents between two keys, in the order of their keys. */
+    range(options?: RangeOptions): Results<T>;
+    keys(options?: RangeOptions): Iterable<string>;
+    count(options?: RangeOptions): number;
+    /** The documents to which a filter applies. What stands in `${...}` is a value. */
+    query(filter: TemplateStringsArray, ...values: QueryValue[]): Query<T>;
+    query(): Query<T>;
+    getBytes(key: string): { mediaType: string; bytes: Uint8Array } | undefined;
+    putBytes(
+      key: string,
+      bytes: Uint8Array | ArrayBuffer,
+      options?: { mediaType?: string } & Partial<{ expiresIn: Duration; expires: Date }>,
+    ): void;
+  }
+
+  export interface DocumentMeta {
+    /** undefined if it is not committed yet. */
+    version: number | undefined;
+    created: Date | undefined;
+    updated: Date | undefined;
+    expires: Date | undefined;
+    mediaType: string;
+    size: number;
+  }
+
+  export interface RangeOptions {
+    from?: string;
+    after?: string;
+    to?: string;
+    before?: string;
+    prefix?: string;
+    reverse?: boolean;
+    limit?: number;
+  }
+
+  export type QueryValue = string | number | boolean | null | Date;
+
+  /** Documents, read as they are asked for; the values are frozen. */
+  export interface Results<T> extends Iterable<[string, DeepReadonly<T>]> {
+    keys(): Iterable<string>;
+    values(): Iterable<DeepReadonly<T>>;
+    map<U>(f: (row: [string, DeepReadonly<T>]) => U): U[];
+    toArray(): [string, DeepReadonly<T>][];
+    first(): [string, DeepReadonly<T>] | undefined;
+    count(): number;
+    documents(): Iterable<{ key: string; value: DeepReadonly<T> | undefined } & DocumentMeta>;
+  }
+
+  export interface Query<T> extends Results<T> {
+    /** Such as "stars desc, title". */
+    order(order: string): Query<T>;
+    limit(limit: number): Query<T>;
+    after(cursor: string | undefined): Query<T>;
+    fields(fields: string): Query<T>;
+    /** Where the next page begins, after an iteration up to the limit. */
+    readonly next: string | undefined;
+  }
+
+  type Builtin = string | number | boolean | bigint | symbol | null | undefined | Date | Uint8Array;
+  export type DeepReadonly<T> = T extends Builtin
+    ? T
+    : T extends object
+      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+      : T;
+
+  // ---- Services ----
+
+  /** The functions of a collection's service; what they return is shown or stored. */
+  export interface Service<T> {
+    onGet?(call: ServiceCall<T>): T | void | Promise<T | void>;
+    onPost?(call: ServiceCall<T>): T | void | Promise<T | void>;
+    onPut?(call: ServiceCall<T>): T | void | Promise<T | void>;
+    onPatch?(call: ServiceCall<T>): T | void | Promise<T | void>;
+    onDelete?(call: ServiceCall<T>): void | Promise<void>;
+    onExpire?(call: ServiceCall<T>): void | Promise<void>;
+  }
+
+  export interface ServiceCall<T> {
+    readonly collection: string;
+    readonly key: string;
+    readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "EXPIRE";
+    /** What is there. Frozen, except for onGet. */
+    doc: T;
+    /** What is to be there. */
+    body: T;
+    readonly db: Db;
+    readonly request: Request;
+    readonly session: DeepReadonly<Declared<SessionData, Record<string, any>>>;
+    readonly time: number;
+    /** The id of the token that the request came with. */
+    readonly principal: string | undefined;
+  }
+
+  // ---- Replies ----
+
+  /** Text that is HTML: the result of `html` or `raw`. */
+  export interface Html {
+    readonly text: string;
+    toString(): string;
+  }
+
+  /** What may stand in a template: text is escaped, lists are joined, nothing is shown as nothing. */
+  export type Shown =
+    | Html
+    | string
+    | number
+    | bigint
+    | boolean
+    | null
+    | undefined
+    | { toString(): string }
+    | readonly Shown[];
+
+  /** A page, or a part of one. */
+  export function html(strings: TemplateStringsArray, ...values: Shown[]): Html;
+  /** Text that is HTML on purpose. Never give it anything that a visitor wrote. */
+  export function raw(text: string): Html;
+
+  type HeaderValues = Record<string, string | number | readonly (string | number)[]>;
+
+  export interface ReplyOptions {
+    status?: number;
+    headers?: HeaderValues;
+    /** The media type. */
+    type?: string;
+  }
+
+  /** A reply that was checked; it cannot be changed. */
+  export interface Reply {
+    readonly status: number | undefined;
+    readonly type: string | undefined;
+    readonly body: unknown;
+  }
+
+  export function reply(options?: ReplyOptions & { body?: Result }): Reply;
+  /** JSON, of the value as it is now. */
+  export function json(value: unknown, options?: ReplyOptions): Reply;
+  export function text(body: string, options?: ReplyOptions): Reply;
+  export function bytes(body: Uint8Array | ArrayBuffer, options?: ReplyOptions): Reply;
+  export function redirect(url: string, status?: 301 | 302 | 303 | 307 | 308): Reply;
+
+  /** The client's fault: ends the request with a status from 400 to 499. Nothing is committed. */
+  export class HttpError extends Error {
+    constructor(status: number, message?: string, options?: { headers?: HeaderValues });
+    readonly status: number;
+  }
+
+  /** Throws an HttpError. */
+  export function refuse(status: number, message: string): never;
+
+  // ---- Passwords ----
+
+  /** Passwords, hashed by argon2id beside the gems. */
+  export const password: {
+    hash(password: string): Promise<string>;
+    verify(password: string, hash: string): Promise<boolean>;
+    needsRehash(hash: string): boolean;
+  };
+}
+
+/** Writes to the server's log. */
+interface Console {
+  debug(...values: any[]): void;
+  log(...values: any[]): void;
+  info(...values: any[]): void;
+  warn(...values: any[]): void;
+  error(...values: any[]): void;
+}
+
+declare var console: Console;
