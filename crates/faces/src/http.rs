@@ -19,6 +19,7 @@ mod framing;
 mod http1;
 mod http2;
 mod list;
+mod live;
 mod once;
 mod openapi;
 mod origin;

@@ -20,6 +20,7 @@ mod gate;
 mod http;
 pub mod limits;
 mod listener;
+mod live;
 mod mailbox;
 mod network;
 mod observe;
@@ -37,6 +38,7 @@ mod tls;
 
 pub use http::cors::check_origin;
 pub use http::forwarded::{ProxyFields, ProxyFieldsError};
+pub use live::Live;
 pub use network::{Network, NetworkError};
 pub use observe::AccessLogTarget;
 pub use server::{ListenError, Server, ServerOptions, Timeouts};

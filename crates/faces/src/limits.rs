@@ -272,3 +272,12 @@ pub const COLLECTIONS_DEFAULT: usize = 100;
 
 const _: () = assert!(query::limits::CURSOR_CHARS_MAX < URI_BYTES_MAX);
 const _: () = assert!(query::limits::FILTER_BYTES_MAX < URI_BYTES_MAX);
+
+/// Pages that may wait for news of edits at once. More: the client gets 503, and asks again.
+pub const LIVE_WAITERS_MAX: usize = 64;
+
+/// Longest time that a page is kept waiting for news of edits. Then it asks again.
+pub const LIVE_HOLD: Duration = Duration::from_secs(15);
+
+/// After this time a page asks again, and one that finds no server does so, too.
+pub const LIVE_RETRY: Duration = Duration::from_millis(100);

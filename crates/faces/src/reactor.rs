@@ -10,6 +10,7 @@ use crate::http::cors::Origins;
 use crate::http::forwarded::Proxies;
 use crate::limits;
 use crate::listener::Arrival;
+use crate::live::Live;
 use crate::mailbox::Mailbox;
 use crate::observe::{AccessLog, Counted, Meter, Observer};
 use crate::problem::Problem;
@@ -48,6 +49,8 @@ pub(crate) struct Reactor {
     pub timeouts: Timeouts,
     /// Whether a failed handler's message is shown to the client.
     pub development: bool,
+    /// What pages are told while their application is edited, if it is.
+    pub live: Option<Live>,
     /// Who is believed about the clients behind it.
     pub proxies: Arc<Proxies>,
     /// Whose pages may use the documents.

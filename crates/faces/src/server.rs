@@ -8,6 +8,7 @@ use crate::http::cors::Origins;
 use crate::http::forwarded::{Proxies, ProxyFields};
 use crate::limits;
 use crate::listener::{Arrival, Desk};
+use crate::live::Live;
 use crate::mailbox::Mailbox;
 use crate::network::Network;
 use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch};
@@ -60,6 +61,8 @@ pub struct ServerOptions {
     /// Origins whose pages may read and write documents from a browser, such as
     /// `https://app.example`, or `*`; at most [`limits::CORS_ORIGINS_MAX`].
     pub cors_origins: Vec<String>,
+    /// What pages are told while their application is edited, if it is.
+    pub live: Option<Live>,
 }
 
 /// How long a client may take.
@@ -105,6 +108,7 @@ impl ServerOptions {
             reply_memory_bytes: limits::REPLY_MEMORY_BYTES_MAX,
             timeouts: Timeouts::default(),
             cors_origins: Vec::new(),
+            live: None,
         }
     }
 }
@@ -319,6 +323,7 @@ struct Seed {
     log: AccessLog,
     timeouts: Timeouts,
     development: bool,
+    live: Option<Live>,
     proxies: Arc<Proxies>,
     tls: Option<Tls>,
     /// Whether only this machine can reach the server.
@@ -348,6 +353,7 @@ impl Seed {
             arrivals,
             timeouts: options.timeouts,
             development: options.development,
+            live: options.live.clone(),
             proxies: Arc::default(),
             tls: None,
             is_local: true,
@@ -412,6 +418,7 @@ impl Seed {
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
             timeouts: self.timeouts,
             development: self.development,
+            live: self.live,
             proxies: self.proxies,
             origins: self.origins,
             tls: self.tls,

@@ -5,9 +5,10 @@ use crate::admin::{AdminSocket, Commands};
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
+use crate::watch::{Watch, Watched};
 use faces::access::TokenFile;
 use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
-use faces::{ListenError, Server, ServerOptions, TlsOptions};
+use faces::{ListenError, Live, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use repository::{Clock, CloseError, Kept, OpenError, Options, Recovery, Repository};
 use std::path::Path;
@@ -25,6 +26,8 @@ pub struct Assembly {
     pub application: Option<Application>,
     /// The faces.
     pub server: Server,
+    /// Who sees edits of the application, if it is watched.
+    pub watch: Option<Watch>,
     /// Where commands on this machine ask it; a server without one has logged why.
     admin: Option<AdminSocket>,
 }
@@ -77,10 +80,13 @@ pub fn assemble_at(
     // What expired while nothing ran is the application's affair, too.
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
     let (repository, recovery) = Repository::open_keeping(options, kept)?;
-    match serve(arguments, app, &repository, reopen_log) {
+    // A page may still be open that another process made.
+    let live = arguments.watch.then(|| Live::new(machine::now().0));
+    match serve(arguments, app, &repository, (reopen_log, live.clone())) {
         Ok((application, server)) => {
             let admin = admin_socket(arguments, application.as_ref());
-            Ok(Assembly { repository, recovery, application, server, admin })
+            let watch = watch(arguments, application.as_ref(), live);
+            Ok(Assembly { repository, recovery, application, server, watch, admin })
         }
         Err(error) => {
             close(&repository);
@@ -96,13 +102,14 @@ fn serve(
     arguments: &ServeArguments,
     app: Option<App>,
     repository: &Arc<Repository>,
-    reopen_log: &Arc<AtomicBool>,
+    (reopen_log, live): (&Arc<AtomicBool>, Option<Live>),
 ) -> Result<(Option<Application>, Server), AssembleError> {
     let gems = arguments.gems.unwrap_or_else(machine::cores);
     let application =
         app.map(|app| start_gems(app, (&arguments.data, repository), gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
-    let options = ServerOptions { reopen_log: Arc::clone(reopen_log), ..server_options(arguments) };
+    let options =
+        ServerOptions { reopen_log: Arc::clone(reopen_log), live, ..server_options(arguments) };
     match Server::start(options, Arc::clone(repository), pool) {
         Ok(server) => Ok((application, server)),
         Err(error) => {
@@ -112,6 +119,17 @@ fn serve(
             Err(error.into())
         }
     }
+}
+
+fn watch(
+    arguments: &ServeArguments,
+    application: Option<&Application>,
+    live: Option<Live>,
+) -> Option<Watch> {
+    let (live, application, app) = (live?, application?, arguments.app.clone()?);
+    let pool = Arc::clone(&application.pool);
+    let started = Watch::start(Watched { app, data: arguments.data.clone(), pool, live });
+    started.inspect_err(|error| log::error!("edits are not seen: {error}")).ok()
 }
 
 fn admin_socket(
@@ -136,7 +154,7 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
         insecure_no_tls: arguments.insecure_no_tls,
         cors_origins: arguments.cors_origins.clone(),
         access_log: arguments.access_log.clone(),
-        development: arguments.development,
+        development: arguments.development || arguments.watch,
         ..ServerOptions::new(arguments.listen)
     }
 }
@@ -169,6 +187,8 @@ fn error_log(data: &Path) -> Option<Arc<ErrorLog>> {
 
 /// Finishes what is in flight, within the bound, and closes. Each part stops before what it uses.
 pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
+    // First, so that no page is kept waiting for edits.
+    drop(assembly.watch);
     let cut_off = assembly.server.drain(DRAIN_MAX);
     if cut_off > 0 {
         log::warn!("{cut_off} connections were cut off after {DRAIN_MAX:?}");

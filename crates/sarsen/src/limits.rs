@@ -53,6 +53,21 @@ pub const ADMIN_WRITE_MAX: Duration = Duration::from_secs(10);
 #[cfg_attr(not(test), allow(dead_code))]
 pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
 
+/// How often `serve --watch` looks for edits.
+pub const WATCH_EVERY: Duration = Duration::from_millis(100);
+
+/// After an edit nothing may change for so long before it is served.
+pub const WATCH_SETTLE: Duration = Duration::from_millis(40);
+
+/// Longest time for which edits that go on are waited for. Then what is there is served.
+pub const WATCH_SETTLE_MAX: Duration = Duration::from_millis(400);
+
+/// Most files that are watched. Edits of others are not seen.
+pub const WATCH_FILES_MAX: usize = 10_000;
+
+/// Most folders within each other that are watched. Edits further down are not seen.
+pub const WATCH_DEPTH_MAX: usize = 16;
+
 /// How long one of an application's tests may take unless `--timeout` says otherwise. Longer: it is
 /// stopped and has failed.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(10);

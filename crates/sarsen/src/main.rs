@@ -5,6 +5,7 @@ mod admin;
 mod assemble;
 mod bench;
 mod cli;
+mod code;
 mod errors;
 mod exit;
 mod limits;
@@ -15,6 +16,7 @@ mod signals;
 mod test;
 mod token;
 mod verify;
+mod watch;
 
 use cli::Command;
 use exit::Exit;

@@ -74,6 +74,7 @@ fn announce(arguments: &ServeArguments, assembly: &Assembly) -> io::Result<()> {
         recovery(&assembly.recovery),
         DURABILITY.to_owned(),
         application(app),
+        watched(arguments),
         secure_url(assembly.server.tls_addr()),
         url(assembly.server.local_addr()),
     ];
@@ -110,6 +111,15 @@ fn application(app: Option<(&Path, &Application)>) -> String {
             let gems = if *gems == 1 { "1 gem".into() } else { format!("{gems} gems") };
             format!("app         {name} ({}), {gems}", folder.display())
         }
+    }
+}
+
+fn watched(arguments: &ServeArguments) -> String {
+    match &arguments.app {
+        Some(app) if arguments.watch => {
+            format!("watch       edits of {} are served as they are saved", app.display())
+        }
+        _ => String::new(),
     }
 }
 

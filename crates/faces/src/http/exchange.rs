@@ -6,7 +6,7 @@ use crate::dispatch::{Answer, Call, dispatch};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
 use crate::http::rest::{self, Route};
-use crate::http::{app, body, framing, page};
+use crate::http::{app, body, framing, live, page};
 use crate::problem::Problem;
 use crate::surface::Template;
 use bytes::Bytes;
@@ -44,6 +44,10 @@ pub(super) async fn answer(
         Route::Write(write) => {
             let read = body::read(body, reactor).await?;
             (Call::Native(write.with_body(read.bytes, reactor).await?), Some(read.reserved))
+        }
+        Route::App if reactor.live.is_some() && live::owns(parts.uri.path()) => {
+            let live = reactor.live.as_ref().ok_or_else(Problem::not_found)?;
+            return live::serve(live, parts, (asker, connection)).await.map(Settled::Page);
         }
         Route::App => {
             let read = body::read(body, reactor).await?;

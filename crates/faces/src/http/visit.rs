@@ -5,8 +5,9 @@
 use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
-use crate::http::{bearer, exchange, path, reply, wishes};
+use crate::http::{bearer, exchange, live, path, reply, wishes};
 use crate::limits;
+use crate::live::Live;
 use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
 use crate::problem::{self, Problem};
@@ -128,8 +129,14 @@ async fn settle(
         parts.extensions.insert(principal.clone());
     }
     let (asker, connection) = from;
+    // As it was when the request came: what is made during a change is to be loaded again.
+    let live = connection.reactor.live.as_ref().filter(|_| visit.kind == Kind::Other);
+    let served = live.map(Live::served_id);
     let settled = exchange::answer(&parts, body, (asker, principal, connection)).await;
-    let response = reply::write(settled, parts);
+    let mut response = reply::write(settled, parts);
+    if let Some(served) = served {
+        live::inject(&mut response, &served);
+    }
     let bytes = response.body().size_hint().exact().unwrap_or(0);
     if bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64 || visit.method == Method::Head {
         return response;

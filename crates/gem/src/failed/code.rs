@@ -18,7 +18,7 @@ pub struct CodeFrame {
 
 impl CodeFrame {
     /// The lines around `line` and `column`, from 1, of `text`; `None` if there is no such line.
-    pub(crate) fn around(text: &str, line: usize, column: usize) -> Option<Self> {
+    pub fn around(text: &str, line: usize, column: usize) -> Option<Self> {
         let first_line = line.saturating_sub(CODE_LINES_AROUND).max(1);
         let last_line = line + CODE_LINES_AROUND;
         let lines = || text.lines().skip(first_line - 1).take(last_line - first_line + 1);

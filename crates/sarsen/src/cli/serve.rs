@@ -39,6 +39,8 @@ pub struct ServeArguments {
     pub cors_origins: Vec<String>,
     /// Whether clients see what went wrong in the application.
     pub development: bool,
+    /// Whether edits of the application are served as they are saved.
+    pub watch: bool,
     /// What is logged.
     pub log: LevelFilter,
 }
@@ -60,6 +62,7 @@ impl Default for ServeArguments {
             access_log: None,
             cors_origins: Vec::new(),
             development: false,
+            watch: false,
             log: LevelFilter::Info,
         }
     }
@@ -82,6 +85,12 @@ pub const SPEC: Spec<ServeArguments> = Spec {
     check: |arguments| match (&arguments.tls_cert, &arguments.tls_key) {
         (Some(_), None) => Err(missing("--tls-key FILE beside --tls-cert")),
         (None, Some(_)) => Err(missing("--tls-cert FILE beside --tls-key")),
+        _ if arguments.watch && arguments.app.is_none() => {
+            Err(missing("the application's folder beside --watch"))
+        }
+        _ if arguments.watch && !arguments.listen.ip().is_loopback() => {
+            Err(missing("a loopback address beside --watch, such as 127.0.0.1:8000"))
+        }
         _ => Ok(()),
     },
 };
@@ -209,6 +218,12 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "show clients where and why the application failed",
     },
     Flag {
+        long: "watch",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.watch = true),
+        about: "serve edits of APP as they are saved; open pages show them",
+    },
+    Flag {
         long: "log",
         short: None,
         takes: Takes::Value("LEVEL", |arguments, value| {
@@ -255,12 +270,13 @@ mod tests {
             access_log: Some(AccessLogTarget::File("a.log".into())),
             cors_origins: vec!["https://a.example".into(), "*".into()],
             development: true,
+            watch: true,
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
-        let more = "--insecure-no-tls --access-log a.log --log debug --development \
+        let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \
                     --cors-origin https://a.example --cors-origin *";
         assert_eq!(served(&format!("{line} {tls} {proxies} {more}")), expected);
         assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));

@@ -4,6 +4,7 @@
 use super::Ran;
 use super::diff::{Line, diff};
 use crate::cli::TestArguments;
+use crate::code;
 use crate::exit::Exit;
 use gem::testing::TestFailure;
 use serde_json::{Value, json};
@@ -78,6 +79,9 @@ impl<'a> Report<'a> {
         let mut text = String::new();
         let place = failure.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
         text.push_str(&format!("{place}{}\n", failure.message));
+        if let Some(frame) = failure.place.as_deref().and_then(code::frame) {
+            text.push_str(&frame.text());
+        }
         if let Some((expected, actual)) = &failure.difference {
             text.push_str(&self.difference(expected, actual));
         }

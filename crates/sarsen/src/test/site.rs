@@ -35,6 +35,7 @@ impl Site {
             listen: (Ipv4Addr::LOCALHOST, 0).into(),
             gems: Some(1),
             memory: Some(TEST_MEMORY_BYTES),
+            development: true,
             ..ServeArguments::default()
         };
         let clock = Arc::new(AtomicU64::new(machine::now().0));

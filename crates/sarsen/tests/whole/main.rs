@@ -21,3 +21,4 @@ mod random;
 mod readme;
 mod tokens;
 mod transport;
+mod watch;
