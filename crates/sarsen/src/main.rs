@@ -11,6 +11,7 @@ mod exit;
 mod limits;
 mod logger;
 mod machine;
+mod new;
 mod serve;
 mod signals;
 mod test;
@@ -40,6 +41,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Exit {
     match command {
         Command::Serve(arguments) => serve(&arguments),
+        Command::New(arguments) => match new::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, Exit::Failure),
+        },
         Command::Test(arguments) => {
             test::run(&arguments).unwrap_or_else(|error| fail(&error, error.exit()))
         }

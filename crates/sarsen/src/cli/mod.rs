@@ -6,6 +6,7 @@ mod errors;
 mod flag;
 mod help;
 mod nearest;
+mod new;
 mod parse;
 mod serve;
 mod test;
@@ -16,6 +17,7 @@ mod verify;
 pub use bench::{BenchArguments, Body};
 
 pub use errors::ErrorsArguments;
+pub use new::NewArguments;
 pub use serve::ServeArguments;
 pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
@@ -28,6 +30,8 @@ use thiserror::Error;
 /// What the user asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
+    /// `sarsen new`
+    New(NewArguments),
     /// `sarsen serve`
     Serve(ServeArguments),
     /// `sarsen test`
@@ -115,9 +119,10 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 8] {
+fn topics() -> [Topic; 9] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
+        new::SPEC.topic(),
         serve::SPEC.topic(),
         test::SPEC.topic(),
         bench::SPEC.topic(),
@@ -129,7 +134,7 @@ fn topics() -> [Topic; 8] {
     ]
 }
 
-fn names() -> [&'static str; 8] {
+fn names() -> [&'static str; 9] {
     topics().map(|topic| topic.name)
 }
 
@@ -139,6 +144,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
     let first = arguments.next().ok_or(UsageError::NoCommand)?;
     let rest: Vec<OsString> = arguments.collect();
     match first.to_str() {
+        Some("new") => parse::command(&new::SPEC, rest, Command::New),
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
@@ -190,7 +196,7 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["serve", "test", "bench", "verify", "token", "errors"] {
+        for name in ["new", "serve", "test", "bench", "verify", "token", "errors"] {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

@@ -221,7 +221,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         long: "watch",
         short: None,
         takes: Takes::Nothing(|arguments| arguments.watch = true),
-        about: "serve edits of APP as they are saved; open pages show them",
+        about: "serve edits as they are saved; open pages show them",
     },
     Flag {
         long: "log",

@@ -15,6 +15,7 @@ mod harness;
 mod http;
 mod idle;
 mod lifecycle;
+mod new;
 mod proxies;
 mod quiet;
 mod random;
