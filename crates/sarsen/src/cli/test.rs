@@ -28,8 +28,8 @@ impl Default for TestArguments {
 /// How the arguments are written.
 pub const SPEC: Spec<TestArguments> = Spec {
     name: "test",
-    usage: "APP [FILTER] [flags]",
-    about: "Run an application's own tests, each on a repository that is thrown away.",
+    usage: "APP [FILTER]",
+    about: "Run an application's own tests.",
     arguments: &[
         Argument {
             name: "APP",
