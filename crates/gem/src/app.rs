@@ -6,6 +6,7 @@ use crate::limits::{LOAD_HEAP_BYTES, THREAD_STACK_BYTES};
 use crate::modules::Sources;
 use crate::services::Services;
 use crate::settings::{self, Settings};
+use crate::tasks::Definition;
 use std::path::Path;
 use std::thread;
 
@@ -14,6 +15,7 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) sources: Sources,
     services: Services,
+    tasks: Vec<Definition>,
 }
 
 impl App {
@@ -22,13 +24,18 @@ impl App {
         let sources = Sources::open(folder)?;
         let settings = settings::read(&folder.join("sarsen.toml"))?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
-        let (sources, services) = on_a_workers_stack(|| Engine::read(sources, heap))?;
-        Ok(Self { settings, sources, services })
+        let (sources, services, tasks) = on_a_workers_stack(|| Engine::read(sources, heap))?;
+        Ok(Self { settings, sources, services, tasks })
     }
 
     /// What it has bound to collections.
     pub fn services(&self) -> &Services {
         &self.services
+    }
+
+    /// Its tasks and crons.
+    pub(crate) fn tasks(&self) -> &[Definition] {
+        &self.tasks
     }
 
     /// Checks that a worker with this heap can load it.

@@ -2,6 +2,7 @@
 //! their budget and says how they ended; it opens no transaction and commits nothing.
 
 mod service;
+mod tasks;
 
 use crate::base64;
 use crate::budget::Budget;
@@ -14,6 +15,7 @@ use crate::rejections::Rejections;
 use crate::reply::{Answer, ReplyError};
 use crate::route::{Found, Routes};
 use crate::services::Services;
+use crate::tasks::Definition;
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
 use bytes::Bytes;
@@ -58,6 +60,8 @@ pub(crate) struct Engine {
     heap_limit: usize,
     /// What the application has bound to collections.
     pub(crate) services: Services,
+    /// Its tasks and crons; their handlers come after those of the routes.
+    tasks: Vec<Definition>,
     /// Where the functions that JavaScript calls find the request.
     pub(crate) slot: Slot,
     runtime: Runtime,
@@ -73,14 +77,14 @@ struct Entry {
 
 impl Engine {
     /// Loads the application in `sources`, reading its modules, and returns what was read, and what
-    /// it has bound to collections.
+    /// it has bound to collections, and its tasks.
     pub(crate) fn read(
         sources: Sources,
         heap_limit: usize,
-    ) -> Result<(Sources, Services), LoadError> {
+    ) -> Result<(Sources, Services, Vec<Definition>), LoadError> {
         let modules = Modules::new(sources);
         let engine = Self::load(&modules, heap_limit)?;
-        Ok((modules.sources().close(), engine.services.clone()))
+        Ok((modules.sources().close(), engine.services.clone(), engine.tasks.clone()))
     }
 
     /// An engine with the application in `sources`, which is complete.
@@ -102,7 +106,7 @@ impl Engine {
         let slot = Slot::default();
         let rejections = Rejections::track(&runtime);
         let loading = Loading { modules, budget: budget.clone() };
-        let (entry, routes, services) = context.with(|ctx| loading.load(&ctx, &slot))?;
+        let (entry, routes, services, tasks) = context.with(|ctx| loading.load(&ctx, &slot))?;
         let engine = Self {
             entry,
             routes,
@@ -111,6 +115,7 @@ impl Engine {
             budget,
             heap_limit,
             services,
+            tasks,
             slot,
             runtime,
         };
@@ -150,6 +155,12 @@ impl Engine {
     /// What a request is for.
     pub(crate) fn find(&self, method: &str, path: &str) -> Result<Found, DecodeError> {
         self.routes.find(method, path)
+    }
+
+    /// What the tasks of a name are run by, as `run` takes it.
+    pub(crate) fn task(&self, name: &str) -> Option<Found> {
+        let place = self.tasks.iter().position(|task| task.name == name)?;
+        Some(Found::only(self.entry.handlers.last(self.tasks.len() - place)))
     }
 
     /// Starts the CPU time of a request that has `used` some of its `limit` before it waited.
@@ -319,8 +330,11 @@ struct Loading<'a> {
     budget: Rc<Budget>,
 }
 
+/// What loading gives.
+type Loaded = (Entry, Routes, Services, Vec<Definition>);
+
 impl Loading<'_> {
-    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<(Entry, Routes, Services), LoadError> {
+    fn load(&self, ctx: &Ctx<'_>, slot: &Slot) -> Result<Loaded, LoadError> {
         let broken = |error: rquickjs::Error| {
             LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
         };
@@ -336,12 +350,18 @@ impl Loading<'_> {
         if routes.len() > ROUTES_MAX {
             return Err(self.refused(&format!("an application has at most {ROUTES_MAX} routes")));
         }
-        let (handlers, routes) = Handlers::read(ctx, &own.0, routes).map_err(broken)?;
+        let (mut handlers, routes) = Handlers::read(ctx, &own.0, routes).map_err(broken)?;
         let lists = own.services(&main).map_err(broken)?;
         let services = Services::of(&lists).map_err(|why| self.refused(&why))?;
+        let list = own.tasks(&main).map_err(broken)?;
+        let tasks = tasks::read(ctx, &list).map_err(broken)?.map_err(|why| self.refused(&why))?;
+        for (task, handler) in tasks.definitions.iter().zip(tasks.handlers) {
+            handlers.add(format!("task {}", task.name), handler);
+        }
         let (run, finish) = own.entry(ctx).map_err(broken)?;
         let calls = Calls::of(ctx, &own.0).map_err(broken)?;
-        Ok((Entry { run, finish, handlers, calls }, routes, services))
+        let entry = Entry { run, finish, handlers, calls };
+        Ok((entry, routes, services, tasks.definitions))
     }
 
     /// Loads the application's modules.
@@ -414,6 +434,12 @@ impl<'js> OwnModules<'js> {
     /// The services of the default export of `main`, an App, which from now on are asked.
     fn services(&self, main: &Module<'js, Evaluated>) -> rquickjs::Result<Vec<Vec<String>>> {
         let take: Function = self.0.get("takeServices")?;
+        take.call((main.namespace()?.get::<_, Value>("default")?,))
+    }
+
+    /// Its tasks and crons, which from now on can be started.
+    fn tasks(&self, main: &Module<'js, Evaluated>) -> rquickjs::Result<Array<'js>> {
+        let take: Function = self.0.get("takeTasks")?;
         take.call((main.namespace()?.get::<_, Value>("default")?,))
     }
 }

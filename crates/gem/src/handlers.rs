@@ -65,6 +65,17 @@ impl Handlers {
         }
     }
 
+    /// Adds a function that no request is for.
+    pub(crate) fn add(&mut self, name: String, function: Kept) {
+        self.single.push(function);
+        self.names.push(name);
+    }
+
+    /// The place of the function that was added last (1), or before it (2), and so on.
+    pub(crate) fn last(&self, back: usize) -> u32 {
+        u32::try_from(self.single.len().saturating_sub(back)).unwrap_or(u32::MAX)
+    }
+
     /// The function of one entry.
     pub(crate) fn at(&self, place: u32) -> Kept {
         self.single[place as usize].clone()

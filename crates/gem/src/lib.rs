@@ -32,6 +32,8 @@ mod route;
 mod services;
 mod session;
 mod settings;
+mod share;
+mod tasks;
 pub mod testing;
 mod thrown;
 mod turn;
@@ -49,3 +51,4 @@ pub use failed::{
 };
 pub use pool::{Pool, PoolLoad, PoolOptions};
 pub use services::{Method, Service, Services};
+pub use tasks::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskFigures, TaskList};

@@ -179,5 +179,81 @@ pub const LOG_RECORD_BYTES_MAX: usize = 8 << 10;
 /// Records that one run of a handler may write by `console`. More: one warning, then silence.
 pub const LOG_RECORDS_MAX: u32 = 200;
 
+/// Most tasks and crons that an application may define. More: `LoadError::Module`.
+pub const TASK_DEFINITIONS_MAX: usize = 200;
+
+/// Longest name of a task, in bytes. Longer: the module does not load.
+pub const TASK_NAME_BYTES_MAX: usize = 64;
+
+/// Longest key of a task, in bytes of UTF-8. Longer: `task` throws.
+pub const TASK_KEY_BYTES_MAX: usize = 256;
+
+/// Largest payload of a task, in bytes of JSON. Larger: `task` throws.
+pub const TASK_PAYLOAD_BYTES_MAX: usize = 64 << 10;
+
+/// Longest time that a task may be put off, and after which it expires. Longer: a RangeError.
+pub const TASK_DELAY_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// For how long after it was due a task is kept that no handler runs. Longer: it is dropped.
+pub const TASK_WAIT_MAX: Duration = Duration::from_secs(366 * 86_400);
+
+/// Runs of a task that may fail unless its definition says otherwise. After the last it is dead.
+pub const TASK_ATTEMPTS_DEFAULT: u32 = 10;
+
+/// What `attempts` may be. Outside: a RangeError.
+pub const TASK_ATTEMPTS: RangeInclusive<u32> = 1..=100;
+
+/// Longest wait after the first failure of a task unless its definition says otherwise.
+pub const TASK_BACKOFF_DEFAULT: Duration = Duration::from_secs(5);
+
+/// Longest wait between two runs of a task that fails, however often it has.
+pub const TASK_BACKOFF_MAX: Duration = Duration::from_secs(3_600);
+
+/// Longest time of one run of a task, what it awaits included, unless its definition says
+/// otherwise. Longer: the run fails.
+pub const TASK_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
+
+/// Longest `timeout` of a task. Longer: a RangeError.
+pub const TASK_TIMEOUT_MAX: Duration = Duration::from_secs(15 * 60);
+
+/// For how long a task that has failed for good is kept. Then it is gone.
+pub const TASK_DEAD_KEEP: Duration = Duration::from_secs(14 * 86_400);
+
+/// Tasks that have failed for good that are kept. One more takes the place of the one that was
+/// started first.
+pub const TASK_DEAD_MAX: usize = 10_000;
+
+/// Tasks that are with the gems at once, those included that await something. More wait in the
+/// repository.
+pub const TASKS_IN_FLIGHT_MAX: usize = 64;
+
+/// Tasks of one name that are handed to the gems before those of the next name.
+pub const TASK_QUANTUM: usize = 16;
+
+/// Longest time after which the scheduler of tasks looks at the clock, which somebody may have set.
+pub const TASK_LOOK_MAX: Duration = Duration::from_secs(60);
+
+/// For how long tasks wait after the repository refused one.
+pub const TASK_PAUSE: Duration = Duration::from_secs(1);
+
+/// Names of tasks that the application does not have which are reported when it is loaded.
+pub const TASK_NAMES_REPORTED_MAX: usize = 1_000;
+
+/// Most tasks that a list shows, and that are read at a time. More: the list says that it is cut.
+pub const TASK_LIST_MAX: usize = 1_000;
+
+/// Dead tasks that one transaction lets wait again. More are the next one's.
+pub const TASK_RETRIES_MAX: usize = 200;
+
+const _: () = assert!(
+    (TASK_LIST_MAX + 1) * (TASK_PAYLOAD_BYTES_MAX + (8 << 10))
+        < repository::limits::TRANSACTION_READ_BYTES_MAX
+);
+const _: () = assert!(
+    TASK_RETRIES_MAX * (TASK_PAYLOAD_BYTES_MAX + (8 << 10))
+        < repository::limits::TRANSACTION_BYTES_MAX
+);
+const _: () =
+    assert!(TASK_NAME_BYTES_MAX + 1 + TASK_KEY_BYTES_MAX <= repository::limits::KEY_BYTES_MAX);
 const _: () = assert!(SCRIPT_STACK_BYTES * 4 <= THREAD_STACK_BYTES);
 const _: () = assert!(MESSAGE_BYTES_MAX <= LOG_RECORD_BYTES_MAX);

@@ -46,6 +46,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:session", include_str!("js/session.js")),
     ("sarsen:request", include_str!("js/request.js")),
+    ("sarsen:tasks", include_str!("js/tasks.js")),
     ("sarsen:turn", include_str!("js/turn.js")),
 ];
 

@@ -10,6 +10,8 @@ use crate::expiry::Expiries;
 use crate::failed::{ErrorLog, ErrorLogFigures};
 use crate::limits::THREAD_STACK_BYTES;
 use crate::queue::{Popped, Queue};
+use crate::share::gems_for_tasks;
+use crate::tasks::{Due, Scheduler, TaskFigures};
 use crate::turn::Turn;
 use crate::worker::{Served, Shared, Worker, panic_text};
 use parking_lot::Mutex;
@@ -17,7 +19,7 @@ use repository::Repository;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to run the workers. The application's own `[limits]` go before the two limits here.
 #[derive(Clone, Debug)]
@@ -55,6 +57,8 @@ pub(crate) enum Job {
     /// To run a handler again whose turn waited for asides; it has their answers.
     Again(Box<Turn>, Respond),
     Errand(Errand),
+    /// To run a task that is due.
+    Task(Due, Respond),
 }
 
 /// The workers. They take requests in the order in which these came.
@@ -74,11 +78,16 @@ impl Pool {
         options: PoolOptions,
     ) -> Result<Self, LoadError> {
         let PoolOptions { cpu_limit, heap_limit, .. } = options;
+        let workers = options.workers.max(1);
+        let definitions = app.tasks().to_vec();
         let current = Arc::new(Current::new(app));
-        let queue = Arc::new(Queue::new(options.queue));
+        let queue = Arc::new(Queue::new(options.queue).with_tasks(gems_for_tasks(workers)));
+        let tasks = Scheduler::start(repository.clone(), &definitions, hand_to(&queue));
+        let tasks = tasks.map_err(|error| LoadError::Worker(error.to_string()))?;
         let asides = Arc::new(Executor::new(Arc::clone(&queue), Arc::clone(&repository)));
-        let shared =
-            Arc::new(Shared { current, repository, cpu_limit, heap_limit, errors: options.errors });
+        let errors = options.errors;
+        let shared = Shared { current, repository, tasks, cpu_limit, heap_limit, errors };
+        let shared = Arc::new(shared);
         // Dropped on an early return, which stops the workers that have started.
         let threads = Mutex::default();
         let pool = Self {
@@ -88,7 +97,6 @@ impl Pool {
             asides: Arc::clone(&asides),
             threads,
         };
-        let workers = options.workers.max(1);
         let (started, outcomes) = sync_channel(workers);
         for number in 0..workers {
             let (shared, started) = (shared.clone(), started.clone());
@@ -113,8 +121,10 @@ impl Pool {
     /// before; each submitted after this returns meets the new one. An error changes nothing.
     pub fn reload(&self, app: App) -> Result<(), LoadError> {
         app.check(self.shared.heap_limit(&app))?;
+        let definitions = app.tasks().to_vec();
         self.shared.current.set(app);
         self.queue.change();
+        self.shared.tasks.define(&definitions);
         self.serve_expiries()
     }
 
@@ -140,7 +150,7 @@ impl Pool {
         match self.queue.push(Job::Request(request, respond)) {
             Err(Job::Request(request, respond)) => Err((request, respond)),
             // The queue gives back what it was given.
-            Ok(()) | Err(Job::Again(..) | Job::Errand(_)) => Ok(()),
+            Ok(()) | Err(Job::Again(..) | Job::Errand(_) | Job::Task(..)) => Ok(()),
         }
     }
 
@@ -149,7 +159,7 @@ impl Pool {
     pub fn submit_errand(&self, errand: Errand) -> Result<(), Errand> {
         match self.queue.push(Job::Errand(errand)) {
             Err(Job::Errand(errand)) => Err(errand),
-            Ok(()) | Err(Job::Again(..) | Job::Request(..)) => Ok(()),
+            Ok(()) | Err(Job::Again(..) | Job::Request(..) | Job::Task(..)) => Ok(()),
         }
     }
 
@@ -166,7 +176,24 @@ impl Pool {
         self.shared.errors.as_ref().map(|errors| errors.figures())
     }
 
-    /// Finishes what is queued, and what waits for an aside, and stops the workers.
+    /// What its tasks come to.
+    pub fn task_figures(&self) -> TaskFigures {
+        self.shared.tasks.figures()
+    }
+
+    /// Looks which tasks are due: somebody has moved the repository's clock.
+    pub fn look_at_clock(&self) {
+        self.shared.tasks.look();
+    }
+
+    /// Looks at all tasks: somebody has changed them by a [`crate::Ledger`], so that there are so
+    /// many more that wait, and so many more that are dead.
+    pub fn tasks_changed(&self, waiting: i64, dead: i64) {
+        self.shared.tasks.changed(waiting, dead);
+    }
+
+    /// Finishes what is queued, and what waits for an aside, and stops the workers. Tasks that have
+    /// not begun wait until the next start.
     pub fn stop(&self) {
         self.expiries.stop();
         self.queue.close();
@@ -176,6 +203,7 @@ impl Pool {
             }
         }
         self.asides.stop();
+        self.shared.tasks.stop();
     }
 }
 
@@ -200,7 +228,9 @@ fn work(
     let mut generation = 0; // The queue's first.
     loop {
         match queue.pop(generation) {
-            Popped::Item(job) => serve(&mut worker, job, asides),
+            Popped::Item(job) if !queue.is_shared() => serve(&mut worker, job, asides),
+            Popped::Item(job) => queue.item_took(timed(|| serve(&mut worker, job, asides))),
+            Popped::Task(job) => queue.task_done(timed(|| serve(&mut worker, job, asides))),
             Popped::Changed(newest) => {
                 generation = newest;
                 worker.change_over();
@@ -210,11 +240,24 @@ fn work(
     }
 }
 
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
+
+/// How tasks get to the gems.
+fn hand_to(queue: &Arc<Queue<Job>>) -> crate::tasks::Hand {
+    let queue = Arc::clone(queue);
+    Box::new(move |due, respond| queue.push_task(Job::Task(due, respond)).is_ok())
+}
+
 fn serve(worker: &mut Worker, job: Job, asides: &Executor) {
     let (served, respond) = match job {
         Job::Request(request, respond) => (worker.serve(request), respond),
         Job::Again(turn, respond) => (worker.serve_again(turn), respond),
         Job::Errand(errand) => return worker.run_errand(errand),
+        Job::Task(due, respond) => (worker.serve_task(due), respond),
     };
     match served {
         Served::Done(outcome) => hand_over(respond, outcome),

@@ -1,11 +1,17 @@
 //! The bounded queue between the faces and the workers. Workers that find it empty sleep at once:
 //! on few cores, a worker that spins first takes its time from whoever would fill the queue.
 //!
+//! Tasks have a line of their own. Those that wait there are taken while no other item waits, or
+//! when it is their turn (`share`), and only so many at once.
+//!
 //! It also carries the word that the application has changed, so that a worker which sleeps hears
 //! of it, and one that works does before its next request: under the lock that it takes for that.
 
+use crate::share::Share;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 struct State<T> {
     items: VecDeque<T>,
@@ -13,6 +19,11 @@ struct State<T> {
     returned: VecDeque<T>,
     /// Items that were taken and may come back.
     lent: usize,
+    /// Tasks, with those first that were lent and came back.
+    tasks: VecDeque<T>,
+    /// Tasks that workers are at.
+    tasks_taken: usize,
+    share: Share,
     /// Grows with each change that the workers are to hear of.
     generation: u64,
     is_closed: bool,
@@ -23,6 +34,8 @@ struct State<T> {
 pub(crate) enum Popped<T> {
     /// This.
     Item(T),
+    /// This task; `task_done` is to be called after it.
+    Task(T),
     /// Something has changed since the generation that it has seen; this is the newest one.
     Changed(u64),
     /// Nothing more.
@@ -33,20 +46,73 @@ pub(crate) enum Popped<T> {
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     length_max: usize,
+    /// Tasks that workers may be at.
+    tasks_max: usize,
+    /// Whether requests are owed time, so that what they take is to be told.
+    is_shared: AtomicBool,
     filled: Condvar,
 }
 
 impl<T> Queue<T> {
-    /// A queue of at most `length_max` items.
+    /// A queue of at most `length_max` items, without tasks.
     pub(crate) fn new(length_max: usize) -> Self {
         let state = State {
             items: VecDeque::new(),
             returned: VecDeque::new(),
             lent: 0,
+            tasks: VecDeque::new(),
+            tasks_taken: 0,
+            share: Share::default(),
             generation: 0,
             is_closed: false,
         };
-        Self { state: Mutex::new(state), length_max, filled: Condvar::new() }
+        let (state, is_shared) = (Mutex::new(state), AtomicBool::new(false));
+        Self { state, length_max, tasks_max: 0, is_shared, filled: Condvar::new() }
+    }
+
+    /// The same, whose workers are at `tasks_max` tasks at once.
+    pub(crate) fn with_tasks(self, tasks_max: usize) -> Self {
+        Self { tasks_max, ..self }
+    }
+
+    /// Puts a task at the end of their line, whose length its owner bounds; gives it back when the
+    /// queue is closed.
+    pub(crate) fn push_task(&self, item: T) -> Result<(), T> {
+        let mut state = self.state.lock();
+        if state.is_closed {
+            return Err(item);
+        }
+        state.tasks.push_back(item);
+        drop(state);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Says that a worker has ended what it did of a task.
+    pub(crate) fn task_done(&self, took: Duration) {
+        let mut state = self.state.lock();
+        state.tasks_taken -= 1;
+        state.share.task_took(took);
+        self.is_shared.store(true, Ordering::Relaxed);
+        let is_closed = state.is_closed;
+        drop(state);
+        if is_closed {
+            self.filled.notify_all();
+        } else {
+            self.filled.notify_one();
+        }
+    }
+
+    /// Whether `item_took` is to be called after the next item that is no task.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared.load(Ordering::Relaxed)
+    }
+
+    /// Says how long an item took that is no task.
+    pub(crate) fn item_took(&self, took: Duration) {
+        let mut state = self.state.lock();
+        state.share.request_took(took);
+        self.is_shared.store(state.share.is_owed(), Ordering::Relaxed);
     }
 
     /// Puts `item` at the end; gives it back when the queue is full or closed.
@@ -70,15 +136,35 @@ impl<T> Queue<T> {
             if state.generation != generation {
                 return Popped::Changed(state.generation);
             }
-            let returned = state.returned.pop_front();
-            if let Some(item) = returned.or_else(|| state.items.pop_front()) {
+            if let Some(item) = state.returned.pop_front() {
                 return Popped::Item(item);
             }
-            if state.is_closed && state.lent == 0 {
+            if !state.tasks.is_empty()
+                && let Some(task) = self.take_task(&mut state)
+            {
+                return Popped::Task(task);
+            }
+            if let Some(item) = state.items.pop_front() {
+                return Popped::Item(item);
+            }
+            if state.is_closed && state.lent == 0 && state.tasks.is_empty() {
                 return Popped::Closed;
             }
             self.filled.wait(&mut state);
         }
+    }
+
+    /// The next task, if one may be taken now.
+    fn take_task(&self, state: &mut State<T>) -> Option<T> {
+        if state.items.is_empty() {
+            state.share.forgive();
+            self.is_shared.store(false, Ordering::Relaxed);
+        }
+        if state.share.is_owed() || state.tasks_taken >= self.tasks_max {
+            return None;
+        }
+        state.tasks_taken += 1;
+        state.tasks.pop_front()
     }
 
     /// Says of an item that was taken that it may come back: by `give_back`, unless `keep` is
@@ -90,6 +176,11 @@ impl<T> Queue<T> {
     /// Puts an item that was lent before all others. It is never refused.
     pub(crate) fn give_back(&self, item: T) {
         self.settle(|state| state.returned.push_back(item));
+    }
+
+    /// As `give_back`, for a task: before all other tasks.
+    pub(crate) fn give_back_task(&self, item: T) {
+        self.settle(|state| state.tasks.push_front(item));
     }
 
     /// Says that an item that was lent does not come back.
@@ -125,10 +216,15 @@ impl<T> Queue<T> {
         (self.state.lock().items.len(), self.length_max)
     }
 
-    /// Takes nothing more in. What is queued can still be taken.
+    /// Takes nothing more in. What is queued can still be taken, except for tasks that were not
+    /// begun, which are dropped.
     pub(crate) fn close(&self) {
-        self.state.lock().is_closed = true;
+        let mut state = self.state.lock();
+        let dropped = if state.is_closed { VecDeque::new() } else { state.tasks.split_off(0) };
+        state.is_closed = true;
+        drop(state);
         self.filled.notify_all();
+        drop(dropped);
     }
 }
 
@@ -198,5 +294,45 @@ mod tests {
                 assert_eq!(sleeper.join().unwrap(), Popped::Closed);
             }
         });
+    }
+
+    #[test]
+    fn tasks_wait_for_requests_that_are_owed_time() {
+        let queue = Queue::new(9).with_tasks(1);
+        queue.push_task("task 1").unwrap();
+        queue.push_task("task 2").unwrap();
+        queue.push("request 1").unwrap();
+        assert_eq!(queue.pop(0), Popped::Task("task 1"), "nobody is owed anything");
+        assert_eq!(queue.pop(0), Popped::Item("request 1"), "one task at once");
+        queue.push("request 2").unwrap();
+        queue.push("request 3").unwrap();
+        assert!(!queue.is_shared());
+        queue.task_done(Duration::from_millis(1));
+        assert_eq!(queue.pop(0), Popped::Item("request 2"));
+        assert!(queue.is_shared());
+        queue.item_took(Duration::from_millis(3));
+        assert!(!queue.is_shared());
+        assert_eq!(queue.pop(0), Popped::Task("task 2"), "three times as much was given");
+        queue.task_done(Duration::from_millis(1));
+        assert_eq!(queue.pop(0), Popped::Item("request 3"));
+        queue.push_task("task 3").unwrap();
+        assert_eq!(queue.pop(0), Popped::Task("task 3"), "no request waits");
+        assert!(!queue.is_shared());
+    }
+
+    #[test]
+    fn closing_drops_tasks_that_were_not_begun_and_waits_for_others() {
+        let queue = Queue::new(9).with_tasks(1);
+        queue.push_task("task 1").unwrap();
+        queue.push_task("task 2").unwrap();
+        assert_eq!(queue.pop(0), Popped::Task("task 1"));
+        queue.lend();
+        queue.task_done(Duration::ZERO);
+        queue.close();
+        assert_eq!(queue.push_task("task 3"), Err("task 3"));
+        queue.give_back_task("task 1");
+        assert_eq!(queue.pop(0), Popped::Task("task 1"));
+        queue.task_done(Duration::ZERO);
+        assert_eq!(queue.pop(0), Popped::Closed);
     }
 }

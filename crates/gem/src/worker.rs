@@ -10,8 +10,9 @@ use crate::exchange::{Reply, Request};
 use crate::failed::{ErrorLog, Keeper, Report};
 use crate::reply::Answer;
 use crate::route::{Found, Params, Steps};
+use crate::tasks::{Due, GONE, Scheduler};
 use crate::thrown::one_line;
-use crate::turn::Turn;
+use crate::turn::{Started, Turn};
 use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
 use std::any::Any;
 use std::cell::Cell;
@@ -29,6 +30,7 @@ const LOST: &str = "a handler waits whose turn is lost; please report this";
 pub(crate) struct Shared {
     pub(crate) current: Arc<Current>,
     pub(crate) repository: Arc<Repository>,
+    pub(crate) tasks: Scheduler,
     /// Unless the application has limits of its own.
     pub(crate) cpu_limit: Duration,
     pub(crate) heap_limit: usize,
@@ -108,12 +110,28 @@ impl Worker {
     /// As `serve`, for a request whose handler has waited. The application may have been loaded
     /// anew since.
     pub(crate) fn serve_again(&mut self, mut turn: Box<Turn>) -> Served {
+        if turn.task_name().is_some() {
+            return self.run_task(*turn);
+        }
         self.serve_by(|worker, engine| match route(engine, turn.request()) {
             Ok((found, params)) => {
                 turn.set_found(params, found.ending.clone());
                 worker.run(engine, &found, *turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
+        })
+    }
+
+    /// Runs a task that is due.
+    pub(crate) fn serve_task(&mut self, due: Due) -> Served {
+        self.run_task(Turn::of_task(due, self.app.settings.sessions))
+    }
+
+    fn run_task(&mut self, turn: Turn) -> Served {
+        self.serve_by(|worker, engine| match turn.task_name().and_then(|name| engine.task(name)) {
+            Some(found) => worker.run(engine, &found, turn),
+            // The application has changed since the task was handed over; the task waits on.
+            None => Served::Done(Ok(Answer::page(GONE, "Gone").reply(NOTHING))),
         })
     }
 
@@ -175,7 +193,9 @@ impl Worker {
             errand(&host);
             host.is_broken.get()
         };
-        engine.slot.clear();
+        if let Some(mut turn) = engine.slot.clear() {
+            self.tell_started(&mut turn);
+        }
         self.engine = (engine.is_idle() && !is_broken).then_some(engine);
     }
 
@@ -200,7 +220,10 @@ impl Worker {
             let run = || engine.run(found, self.app.settings.reply_bytes);
             Self::lend(engine, run, transaction)
         });
-        let turn = engine.slot.clear();
+        let mut turn = engine.slot.clear();
+        if let (Ok(_), Some(turn)) = (&ran, &mut turn) {
+            self.tell_started(turn);
+        }
         match (ran, turn) {
             (
                 Err(RunError::Body { error: RunStop::Handler(Stop::Waits), wait_for }),
@@ -232,6 +255,13 @@ impl Worker {
                     failure
                 }))
             }
+        }
+    }
+
+    /// Tells the scheduler what a run has started, which is committed.
+    fn tell_started(&self, turn: &mut Turn) {
+        for Started { name, due } in turn.take_started() {
+            self.shared.tasks.started(&name, due);
         }
     }
 

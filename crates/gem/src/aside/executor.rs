@@ -136,7 +136,9 @@ impl Round {
         let Some(Open { mut turn, respond, answers, .. }) = state.take() else { return };
         drop(state);
         turn.notes_mut().end_round(answers.into_iter().flatten());
-        self.gems.give_back(Job::Again(Box::new(turn), respond));
+        let is_task = turn.task_name().is_some();
+        let job = Job::Again(Box::new(turn), respond);
+        if is_task { self.gems.give_back_task(job) } else { self.gems.give_back(job) }
     }
 
     /// Ends the round, and the request with it.

@@ -2,6 +2,7 @@
 // Matching a request against it is not done here: the engine takes the list once and compiles it.
 import { native } from "sarsen:native";
 import { install, service } from "sarsen:services";
+import { define, serve } from "sarsen:tasks";
 
 // Gives the engine the entries of an application, in the order of registration, and closes the
 // list. undefined: it is no App.
@@ -10,17 +11,20 @@ export let take;
 // Puts the services of an application that was taken in place, and lists them.
 export let takeServices;
 
+// The same for its tasks and crons.
+export let takeTasks;
+
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 // An App, or a part of one: what it registers goes to one list, under its prefix.
 export class App {
-  // What this App and its groups share: entries, services by collection, and why no more may be
-  // added, if so.
+  // What this App and its groups share: entries, services by collection, tasks, and why no more
+  // may be added, if so.
   #list;
   #prefix;
 
   constructor() {
-    this.#list = { entries: [], services: new Map(), closed: undefined };
+    this.#list = { entries: [], services: new Map(), tasks: [], closed: undefined };
     this.#prefix = "";
   }
 
@@ -31,6 +35,10 @@ export class App {
       return app.#list.entries;
     };
     takeServices = (app) => install(app.#list.services);
+    takeTasks = (app) => {
+      serve(app.#list.tasks);
+      return app.#list.tasks;
+    };
   }
 
   // Answers GET, and HEAD where no route of its own does. As the methods below: a pattern, then
@@ -123,6 +131,7 @@ export class App {
       this.#add(call, kind, join(path, pattern), functions, methods);
     }
     for (const [name, bound] of app.#list.services) this.#bind(name, bound);
+    this.#addTasks(call, app.#list.tasks);
     app.#list.closed = "it is part of another App by now; register its routes before app.route";
     return this;
   }
@@ -153,6 +162,32 @@ export class App {
       throw new Error(`app.service("${collection}"): the collection has a service already`);
     }
     services.set(collection, bound);
+    return this;
+  }
+
+  // Runs `handler` for each task of this name that a handler has started:
+  // task(name, { attempts, backoff, timeout, expires }, handler).
+  task(name, ...given) {
+    return this.#addTasks("app.task", [define("app.task", name, undefined, given)]);
+  }
+
+  // Runs `handler` at the times of a cron expression, in UTC: cron(expression, name, options,
+  // handler), with options as of a task.
+  cron(expression, name, ...given) {
+    return this.#addTasks("app.cron", [define("app.cron", name, String(expression), given)]);
+  }
+
+  #addTasks(call, definitions) {
+    const { tasks, closed } = this.#list;
+    if (closed !== undefined) {
+      throw new Error(`${call}: tasks are defined while the application loads, not later`);
+    }
+    for (const definition of definitions) {
+      if (tasks.some((task) => task.name === definition.name)) {
+        throw new Error(`${call}("${definition.name}"): there is a task of that name already`);
+      }
+      tasks.push(definition);
+    }
     return this;
   }
 

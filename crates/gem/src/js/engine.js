@@ -2,6 +2,6 @@
 // the application.
 import "sarsen:globals";
 export { bind } from "sarsen:native";
-export { take, takeServices } from "sarsen:app";
+export { take, takeServices, takeTasks } from "sarsen:app";
 export { compose, notFound } from "sarsen:chain";
 export { finish, finishCall, run, runCall } from "sarsen:turn";

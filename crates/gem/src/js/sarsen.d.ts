@@ -57,7 +57,66 @@ declare module "sarsen" {
     onError(handler: (error: any, context: Context) => Result | Promise<Result>): this;
     /** Binds functions to a collection, which are asked about each document written or shown. */
     service<Name extends CollectionName>(name: Name, functions: Service<Document<Name>>): this;
+
+    /** Runs `handler` for each task of this name that a handler has started, after its commit. */
+    task<T = any>(name: string, handler: TaskHandler<T>): this;
+    task<T = any>(name: string, options: TaskOptions, handler: TaskHandler<T>): this;
+    /** Runs `handler` at the times of a cron expression of five fields, in UTC. */
+    cron(expression: string, name: string, handler: TaskHandler<null>): this;
+    cron(
+      expression: string,
+      name: string,
+      options: TaskOptions,
+      handler: TaskHandler<null>,
+    ): this;
   }
+
+  /** Handles a task; what it returns is not used, what it throws makes it run again later. */
+  export type TaskHandler<T> = (context: TaskContext<T>) => unknown;
+
+  /** What the tasks of a name are given; docs/tasks.md. */
+  export interface TaskOptions {
+    /** Runs that may fail, 1 to 100; 10 if not given. After the last the task is dead. */
+    attempts?: number;
+    /** Longest wait after the first failure; "5s" if not given. It doubles with each failure. */
+    backoff?: Duration;
+    /** Longest time of a run, what it awaits included; "60s" if not given. */
+    timeout?: Duration;
+    /** How long after it was due a task may begin; for ever if not given. */
+    expires?: Duration;
+  }
+
+  /** What the handler of a task receives. */
+  export interface TaskContext<T> {
+    readonly db: Db;
+    /** Starts a task with this run's commit. */
+    readonly task: StartTask;
+    /** Milliseconds since 1970, the same for the whole run. */
+    readonly time: number;
+    /** What the task was started with. */
+    readonly payload: T;
+    /** 1 in the first run, and 1 more after each that failed. */
+    readonly attempt: number;
+    /** The same in every run of this task, and no other's. */
+    readonly id: string;
+    readonly name: string;
+    /** When it was to run, in milliseconds since 1970. */
+    readonly due: number;
+  }
+
+  /** Starts a task with the commit, and gives its id. */
+  export type StartTask = (
+    name: string,
+    payload?: unknown,
+    options?: {
+      /** The task is due so much later. */
+      delay?: Duration;
+      /** Makes it the only one of its name that waits or runs. */
+      key?: string;
+      /** Goes before that of the definition. */
+      expires?: Duration;
+    },
+  ) => string;
 
   /** What answers a request. One with a second parameter may leave it to the route after it. */
   export type Handler<P = Params<string>> = (
@@ -128,6 +187,8 @@ declare module "sarsen" {
     /** The fields of the query; of equal names the last. */
     readonly query: Record<string, string | undefined>;
     readonly request: Request;
+    /** Starts a task with the request's commit; docs/tasks.md. */
+    readonly task: StartTask;
     /** Milliseconds since 1970, the same for the whole request, as `Date.now()`. */
     readonly time: number;
     /** Sets a header field of the reply: a default before there is one, a change afterwards. */

@@ -9,6 +9,7 @@ import { answer, decorate, header, status, withStatus } from "sarsen:reply";
 import { Request, query, record } from "sarsen:request";
 import { begin as beginCall, bindTurns } from "sarsen:services";
 import { Visitor } from "sarsen:session";
+import { starter } from "sarsen:tasks";
 
 // The session of this run.
 function visitor() {
@@ -93,6 +94,13 @@ class Turn {
     check(this.#life);
     current.request ??= new Request(this.#life);
     return current.request;
+  }
+
+  // Starts a task with this request's commit: task(name, payload, { delay, key, expires }).
+  get task() {
+    check(this.#life);
+    current.task ??= starter(this.#life);
+    return current.task;
   }
 
   // Milliseconds since 1970, the same for the whole request; Date.now() gives it too.

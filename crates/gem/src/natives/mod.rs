@@ -10,6 +10,7 @@ mod results;
 mod services;
 mod session;
 mod surroundings;
+mod tasks;
 
 use crate::turn::{Turn, TurnError};
 use bytes::Bytes;
@@ -103,6 +104,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     natives.session()?;
     natives.services()?;
     natives.asides()?;
+    natives.tasks()?;
     natives.request()?;
     natives.bodies()?;
     natives.checks()?;

@@ -70,6 +70,14 @@ pub(crate) struct Found {
     pub(crate) on_error: Option<u32>,
 }
 
+impl Found {
+    /// The one entry, for what is no request.
+    pub(crate) fn only(place: u32) -> Self {
+        let (params, on_error) = (Params::new(), None);
+        Self { steps: Steps::One(place), ending: Ending::NotFound, params, on_error }
+    }
+}
+
 /// The entries of an application, ready for requests.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {

@@ -6,14 +6,16 @@ mod request;
 mod results;
 mod services;
 mod session;
+mod task;
 
 use crate::aside::{Answer, Aside, Notes, TooMany};
 use crate::body::BodyError;
 use crate::exchange::Request;
-use crate::limits::LOG_RECORDS_MAX;
+use crate::limits::{LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 use crate::random::{Random, Seed};
 use crate::route::{Ending, Params};
 use crate::session::Rules as SessionRules;
+use crate::tasks::TaskError;
 use crate::urlencoded::DecodeError;
 
 use documents::Known;
@@ -25,6 +27,8 @@ pub(crate) use results::{Bounds, Documents, Question};
 use session::Session;
 use std::ops::Range;
 use std::sync::Arc;
+use task::TaskRun;
+pub(crate) use task::{Started, TaskFacts};
 use thiserror::Error;
 
 /// Why a call from JavaScript failed; the handler gets it as an exception.
@@ -68,6 +72,19 @@ pub(crate) enum TurnError {
     Fields(#[from] DecodeError),
     #[error(transparent)]
     TooMany(#[from] TooMany),
+    #[error("this is no task")]
+    NoTask,
+    #[error("the task took longer than its timeout of {0} ms")]
+    TaskTimeout(u128),
+    #[error(
+        "task(\"{name}\"): the payload has {bytes} bytes of JSON, at most {TASK_PAYLOAD_BYTES_MAX} \
+         are kept; put it into a document and give the task its key"
+    )]
+    TaskPayload { name: String, bytes: usize },
+    #[error("task(\"{name}\"): a key has 1 to {TASK_KEY_BYTES_MAX} bytes; got {bytes}")]
+    TaskKey { name: String, bytes: usize },
+    #[error(transparent)]
+    Task(#[from] Box<TaskError>),
     #[error("the operating system gives no randomness: {0}")]
     Randomness(#[from] getrandom::Error),
 }
@@ -116,6 +133,10 @@ pub(crate) struct Turn {
     log_records: u32,
     /// What the handler has awaited, and the answers; kept for every run.
     notes: Notes,
+    /// The task that is run, if this is no request.
+    task: Option<Box<TaskRun>>,
+    /// Tasks that this run has started.
+    started: Vec<Started>,
     /// The repository could not be read: whatever the handler makes of it, there is no reply.
     unreadable: Option<ReadError>,
 }
@@ -138,6 +159,8 @@ impl Turn {
             readings: Vec::new(),
             log_records: 0,
             notes: Notes::default(),
+            task: None,
+            started: Vec::new(),
             unreadable: None,
         }
     }
@@ -171,6 +194,7 @@ impl Turn {
         self.readings.clear();
         self.log_records = 0;
         self.notes.begin();
+        self.started.clear();
         self.unreadable = None;
     }
 
