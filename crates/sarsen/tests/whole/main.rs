@@ -22,4 +22,5 @@ mod random;
 mod readme;
 mod tokens;
 mod transport;
+mod tutorial;
 mod watch;

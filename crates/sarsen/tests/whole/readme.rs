@@ -1,10 +1,10 @@
 //! The session in README.md is real: each of its requests gets the reply that stands below it.
 
-use crate::harness::{Site, root};
+use crate::harness::{Site, root, sarsen};
 use crate::http::{Client, Reply};
 
 /// One `$ curl` line and the lines below it.
-struct Example {
+pub struct Example {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
@@ -14,7 +14,7 @@ struct Example {
     shown: Vec<String>,
 }
 
-fn examples(readme: &str) -> Vec<Example> {
+pub fn examples(readme: &str) -> Vec<Example> {
     let session = readme.split("```console\n").nth(1).expect("a console session");
     let session = session.split("```").next().expect("its end");
     let blocks = session.split("$ curl ").skip(1);
@@ -37,7 +37,12 @@ fn example(block: &str) -> Example {
         match word.as_str() {
             "-i" => example.with_head = true,
             "-X" => example.method = value(),
-            "-d" => example.body = value(),
+            "-d" => {
+                example.body = value();
+                if example.method == "GET" {
+                    example.method = "POST".into();
+                }
+            }
             "-H" => {
                 let field = value();
                 let (name, content) = field.split_once(": ").expect("NAME: VALUE");
@@ -59,7 +64,7 @@ fn words(command: &str) -> Vec<String> {
     words.collect()
 }
 
-fn check(example: &Example, reply: &Reply) {
+pub fn check(example: &Example, reply: &Reply) {
     let mut shown = example.shown.iter();
     if example.with_head {
         let status = shown.next().expect("a status line");
@@ -99,10 +104,49 @@ fn the_session_in_the_readme_is_real() {
     let examples = examples(&readme);
     assert_eq!(examples.len(), 7);
     for example in &examples {
-        let headers: Vec<_> =
-            example.headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        let body = example.body.as_bytes();
-        let reply = client.request(&example.method, &example.path, &headers, body);
-        check(example, &reply.expect("a reply"));
+        check(example, &send(example, &mut client));
+    }
+}
+
+/// As curl sends it: with -d and no other type it is a form.
+pub fn send(example: &Example, client: &mut Client) -> Reply {
+    let own = example.headers.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+    let mut headers: Vec<_> = own.collect();
+    let is_typed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    if !example.body.is_empty() && !is_typed {
+        headers.push(("content-type", "application/x-www-form-urlencoded"));
+    }
+    let body = example.body.as_bytes();
+    client.request(&example.method, &example.path, &headers, body).expect("a reply")
+}
+
+/// What README.md shows below `$ command`, up to the next command or the end of the block.
+fn shown<'a>(readme: &'a str, command: &str) -> &'a str {
+    let (_, rest) = readme.split_once(&format!("$ {command}\n")).expect(command);
+    rest.split("\n$ ").next().and_then(|rest| rest.split("```").next()).expect("its end").trim()
+}
+
+/// The text with every run of digits as one.
+fn without_numbers(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.trim().chars() {
+        match c {
+            '0'..='9' | '.' if shown.ends_with('#') => {}
+            '0'..='9' => shown.push('#'),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[test]
+fn the_first_five_minutes_are_real() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
+    let folder = tempfile::tempdir().expect("a folder");
+    for command in ["new myapp", "test myapp"] {
+        let output = sarsen().args(command.split(' ')).current_dir(folder.path()).output();
+        let said = String::from_utf8(output.expect("it runs").stdout).expect("UTF-8");
+        let expected = shown(&readme, &format!("sarsen {command}"));
+        assert_eq!(without_numbers(&said), without_numbers(expected), "{command}");
     }
 }
