@@ -1,11 +1,13 @@
-//! The fuzz targets of the repository, queries and the faces under libFuzzer, which finds inputs by
-//! coverage. `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which target runs
-//! is in the environment, because the arguments are libFuzzer's.
+//! The fuzz targets of the repository, queries, gems and the faces under libFuzzer, which finds
+//! inputs by coverage. `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which
+//! target runs is in the environment, because the arguments are libFuzzer's.
 
 #![no_main]
 
 #[path = "../../crates/faces/tests/fuzz/targets/mod.rs"]
 mod faces_targets;
+#[path = "../../crates/gem/tests/fuzz/targets.rs"]
+mod gem_targets;
 #[path = "../../crates/repository/tests/fuzz/model.rs"]
 mod model;
 #[path = "../../crates/repository/tests/fuzz/operations.rs"]
@@ -25,8 +27,10 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let of_repository = targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_query = query_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
+    let of_gem = gem_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_faces = faces_targets::targets().map(|t| (t.name, t.run, t.seeds));
-    let targets: Vec<Target> = of_repository.chain(of_query).chain(of_faces).collect();
+    let below_faces = of_repository.chain(of_query).chain(of_gem);
+    let targets: Vec<Target> = below_faces.chain(of_faces).collect();
     let known: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
     targets
         .iter()

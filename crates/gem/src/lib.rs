@@ -18,6 +18,7 @@ mod errors;
 mod exchange;
 mod expiry;
 mod failed;
+pub mod fuzzing;
 mod handlers;
 pub mod limits;
 mod modules;
