@@ -79,7 +79,7 @@ fn boundary(fields: &[Field]) -> String {
         Ok(text) => holds(text.as_bytes(), &boundary),
         Err((_, _, bytes)) => holds(bytes, &boundary),
     }) {
-        boundary.push(if boundary.len() % 2 == 0 { 'b' } else { 'c' });
+        boundary.push(if boundary.len().is_multiple_of(2) { 'b' } else { 'c' });
         if boundary.len() == 70 {
             break;
         }
