@@ -16,8 +16,24 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Work of a face. It is called once, on a worker's thread, and must not block for long.
-pub type Errand = Box<dyn FnOnce(&Host<'_>) + Send>;
+/// Work in which services are asked. One that is dropped was not done.
+pub trait Errand: Send {
+    /// Does it, on a worker's thread; it must not block for long. After `Waits` it is called again
+    /// with the answers, and must not have committed anything.
+    fn run(&mut self, host: &Host<'_>) -> Step;
+
+    /// It cannot be done.
+    fn fail(self: Box<Self>, failure: Failure);
+}
+
+/// How far an errand got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is done.
+    Done,
+    /// A function waits, which ended a run on this view.
+    Waits(CommitNumber),
+}
 
 /// Who asks, as functions see it.
 #[derive(Clone, Debug)]
@@ -49,6 +65,9 @@ pub enum CallError {
         /// What the client is told.
         message: String,
     },
+    /// It waits for something beside the gems, such as the hash of a password. The run ends here,
+    /// and the errand with [`Step::Waits`].
+    Waits,
     /// It failed.
     Failed(CallFailure),
 }
@@ -87,11 +106,15 @@ impl Host<'_> {
         self.repository
     }
 
-    /// Starts the CPU time of an errand, with all its runs, for a caller.
-    pub fn start(&self, caller: Caller) {
-        self.engine.start_budget(self.cpu_limit, Duration::ZERO);
-        let turn = Turn::new(caller.request, Params::default(), self.sessions);
-        self.engine.slot.fill(turn.asked_by(caller.principal));
+    /// Starts the CPU time of an errand, with all its runs. When it is called for the first time,
+    /// with who asks.
+    pub fn start(&self, caller: Option<Caller>) {
+        if let Some(caller) = caller {
+            let turn = Turn::new(caller.request, Params::default(), self.sessions);
+            self.engine.slot.fill(turn.asked_by(caller.principal));
+        }
+        let cpu_used = self.engine.slot.with(|turn| Ok(turn.notes_mut().cpu_used));
+        self.engine.start_budget(self.cpu_limit, cpu_used.unwrap_or_default());
     }
 
     /// One run on `transaction`, which is given back with what `body` made of it.
@@ -159,12 +182,16 @@ impl Served<'_> {
         match called {
             Ok(Called::Text(text)) => Ok(text.map(Bytes::from)),
             Ok(Called::Refused { status, message }) => Err(CallError::Refused { status, message }),
-            Err(stop) => Err(CallError::Failed(self.stopped(stop, &asked))),
+            Err(Stop::Waits) => Err(CallError::Waits),
+            Err(stop) => {
+                let function = self.service(collection).function(method);
+                Err(CallError::Failed(self.stopped(stop, &format!("{collection}.{function}"))))
+            }
         }
     }
 
     /// Keeps the failure: it ends the errand, whatever the face makes of it.
-    fn stopped(&self, stop: Stop, asked: &Asked<'_>) -> CallFailure {
+    fn stopped(&self, stop: Stop, function: &str) -> CallFailure {
         let view = self.transaction.as_ref().expect(HELD).view();
         let failure = match stop {
             Stop::Threw(thrown) => Failure::Handler(Fault::threw(thrown, view)),
@@ -178,7 +205,7 @@ impl Served<'_> {
             }
         };
         let failure = self.host.keeper.keep(failure, |report| {
-            report.handler = format!("service {}.{}", asked.collection, asked.method);
+            report.handler = format!("service {function}");
             report.cpu = self.host.engine.cpu_used();
             let asked = |turn: &mut Turn| {
                 let request = turn.request();

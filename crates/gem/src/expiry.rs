@@ -3,7 +3,8 @@
 //! has not been seen to: so after a crash it is found again, and one whose function fails is tried
 //! again later, while others go on.
 
-use crate::errand::{CallError, Caller, Host, Served};
+use crate::errand::{CallError, Caller, Errand, Host, Served, Step};
+use crate::errors::Failure;
 use crate::exchange::Request;
 use crate::limits::{
     EXPIRIES_FAILED_MAX, EXPIRIES_IN_FLIGHT_MAX, EXPIRY_PASS_WHEN_FULL, EXPIRY_RETRY_MAX,
@@ -147,13 +148,11 @@ impl Shared {
     }
 
     fn submit(self: &Arc<Self>, document: Expired) {
-        let ticket = Ticket { shared: Arc::clone(self), document, outcome: Outcome::Dropped };
-        let errand = Box::new(move |host: &Host<'_>| {
-            let mut ticket = ticket;
-            ticket.outcome = see_to(host, &ticket.document);
-        });
+        let caller = Some(Caller { request: no_request(), principal: None });
+        let outcome = Outcome::Dropped;
+        let ticket = Ticket { shared: Arc::clone(self), document, caller, outcome };
         // Dropped if the queue is full: then it is found again.
-        drop(self.queue.push(Job::Errand(errand)));
+        drop(self.queue.push(Job::Errand(Box::new(ticket))));
     }
 
     fn ended(&self, document: &Expired, outcome: &Outcome) {
@@ -226,7 +225,37 @@ enum Outcome {
 struct Ticket {
     shared: Arc<Shared>,
     document: Expired,
+    /// There until it is called for the first time.
+    caller: Option<Caller>,
     outcome: Outcome,
+}
+
+impl Errand for Ticket {
+    fn run(&mut self, host: &Host<'_>) -> Step {
+        host.start(self.caller.take());
+        match see_to(host, &self.document) {
+            Ok(outcome) => {
+                self.outcome = outcome;
+                Step::Done
+            }
+            Err(view) => Step::Waits(view),
+        }
+    }
+
+    fn fail(mut self: Box<Self>, failure: Failure) {
+        self.outcome = Outcome::Failed { at: self.document.at, why: failure.to_string() };
+    }
+}
+
+/// Functions do not see it.
+fn no_request() -> Request {
+    Request {
+        method: Method::Expire.as_str().to_owned(),
+        path: String::new(),
+        query: String::new(),
+        headers: Vec::new(),
+        body: Bytes::new(),
+    }
 }
 
 impl Drop for Ticket {
@@ -242,22 +271,18 @@ enum Stop {
     Stage(StageError),
 }
 
-fn see_to(host: &Host<'_>, document: &Expired) -> Outcome {
-    let request = Request {
-        method: Method::Expire.as_str().to_owned(),
-        path: String::new(),
-        query: String::new(),
-        headers: Vec::new(),
-        body: Bytes::new(),
-    };
-    host.start(Caller { request, principal: None });
+/// `Err`: the function waits, on this view.
+fn see_to(host: &Host<'_>, document: &Expired) -> Result<Outcome, CommitNumber> {
     let mut at = document.at;
     let ran = host.repository().run_owned(|transaction| {
         at = transaction.time();
         host.run(transaction, |served| remove(served, document))
     });
     let why = match ran {
-        Ok(_) => return Outcome::Done,
+        Ok(_) => return Ok(Outcome::Done),
+        Err(RunError::Body { error: Stop::Call(CallError::Waits), wait_for }) => {
+            return Err(wait_for);
+        }
         Err(RunError::Body { error: Stop::Call(error), .. }) => told(error),
         Err(RunError::Body { error: Stop::Read(error), .. }) => error.to_string(),
         Err(RunError::Body { error: Stop::Stage(error), .. }) => error.to_string(),
@@ -265,12 +290,13 @@ fn see_to(host: &Host<'_>, document: &Expired) -> Outcome {
         Err(RunError::Commit(error)) => error.to_string(),
         Err(RunError::Duplicate { duplicate, .. }) => duplicate.to_string(),
     };
-    Outcome::Failed { at, why }
+    Ok(Outcome::Failed { at, why })
 }
 
 fn told(error: CallError) -> String {
     match error {
         CallError::Refused { status, message } => format!("it refused ({status}): {message}"),
+        CallError::Waits => "it waits".to_owned(),
         CallError::Failed(failure) => failure.at(CommitNumber(0)).to_string(),
     }
 }

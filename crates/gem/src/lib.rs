@@ -44,7 +44,7 @@ mod worker;
 pub use app::App;
 pub use current::AppReader;
 pub use declarations::DECLARATIONS;
-pub use errand::{CallError, CallFailure, Caller, Errand, Host, Served};
+pub use errand::{CallError, CallFailure, Caller, Errand, Host, Served, Step};
 pub use errors::{Failure, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};
 pub use failed::{

@@ -1,7 +1,7 @@
 //! The workers' threads and the bounded queue in front of them.
 
 use crate::app::App;
-use crate::aside::Executor;
+use crate::aside::{Back, Executor};
 use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
@@ -56,7 +56,9 @@ pub(crate) enum Job {
     Request(Request, Respond),
     /// To run a handler again whose turn waited for asides; it has their answers.
     Again(Box<Turn>, Respond),
-    Errand(Errand),
+    Errand(Box<dyn Errand>),
+    /// The same for an errand.
+    ErrandAgain(Box<Turn>, Box<dyn Errand>),
     /// To run a task that is due.
     Task(Due, Respond),
 }
@@ -150,16 +152,16 @@ impl Pool {
         match self.queue.push(Job::Request(request, respond)) {
             Err(Job::Request(request, respond)) => Err((request, respond)),
             // The queue gives back what it was given.
-            Ok(()) | Err(Job::Again(..) | Job::Errand(_) | Job::Task(..)) => Ok(()),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
     /// Hands over work of a face; `Err` gives it back when the queue is full or the pool has
-    /// stopped. One that is dropped instead of being called was not begun.
-    pub fn submit_errand(&self, errand: Errand) -> Result<(), Errand> {
+    /// stopped.
+    pub fn submit_errand(&self, errand: Box<dyn Errand>) -> Result<(), Box<dyn Errand>> {
         match self.queue.push(Job::Errand(errand)) {
             Err(Job::Errand(errand)) => Err(errand),
-            Ok(()) | Err(Job::Again(..) | Job::Request(..) | Job::Task(..)) => Ok(()),
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 
@@ -256,11 +258,24 @@ fn serve(worker: &mut Worker, job: Job, asides: &Executor) {
     let (served, respond) = match job {
         Job::Request(request, respond) => (worker.serve(request), respond),
         Job::Again(turn, respond) => (worker.serve_again(turn), respond),
-        Job::Errand(errand) => return worker.run_errand(errand),
+        Job::Errand(errand) => return run_errand(worker, (errand, None), asides),
+        Job::ErrandAgain(turn, errand) => {
+            return run_errand(worker, (errand, Some(turn)), asides);
+        }
         Job::Task(due, respond) => (worker.serve_task(due), respond),
     };
     match served {
         Served::Done(outcome) => hand_over(respond, outcome),
-        Served::Waits(waiting) => asides.take(*waiting, respond),
+        Served::Waits(waiting) => asides.take(*waiting, Back::Reply(respond)),
+    }
+}
+
+fn run_errand(
+    worker: &mut Worker,
+    (errand, turn): (Box<dyn Errand>, Option<Box<Turn>>),
+    asides: &Executor,
+) {
+    if let Some((waiting, errand)) = worker.run_errand(errand, turn) {
+        asides.take(*waiting, Back::Errand(errand));
     }
 }

@@ -43,6 +43,8 @@ impl Method {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
     methods: u8,
+    /// Those of them for which `onPut` stands in.
+    by_put: u8,
 }
 
 impl Service {
@@ -50,6 +52,19 @@ impl Service {
     /// would be, if they are not there.
     pub fn has(self, method: Method) -> bool {
         self.methods & (1 << method as u8) != 0
+    }
+
+    /// The name of the function that is asked about this.
+    pub fn function(self, method: Method) -> &'static str {
+        match method {
+            _ if self.by_put & (1 << method as u8) != 0 => "onPut",
+            Method::Get => "onGet",
+            Method::Post => "onPost",
+            Method::Put => "onPut",
+            Method::Patch => "onPatch",
+            Method::Delete => "onDelete",
+            Method::Expire => "onExpire",
+        }
     }
 }
 
@@ -60,8 +75,8 @@ pub struct Services {
 }
 
 impl Services {
-    /// Of the lists that `services.js` gives: a collection, and what is done through its service.
-    /// `Err` says what is wrong.
+    /// Of the lists that `services.js` gives: a collection, and for all that is done through its
+    /// service "METHOD function". `Err` says what is wrong.
     pub(crate) fn of(lists: &[Vec<String>]) -> Result<Self, String> {
         if lists.len() > SERVICES_MAX {
             return Err(format!("an application has at most {SERVICES_MAX} services"));
@@ -72,8 +87,13 @@ impl Services {
             let name = CollectionName::new(name).map_err(|error| error.to_string())?;
             let service: &mut Service = by_name.entry(name).or_default();
             for method in Method::ALL {
-                let is_there = methods.iter().any(|name| name == method.as_str());
-                service.methods |= u8::from(is_there) << method as u8;
+                let mut pairs = methods.iter().filter_map(|pair| pair.split_once(' '));
+                let Some((_, function)) = pairs.find(|(name, _)| *name == method.as_str()) else {
+                    continue;
+                };
+                service.methods |= 1 << method as u8;
+                let stands_in = method != Method::Put && function == "onPut";
+                service.by_put |= u8::from(stands_in) << method as u8;
             }
         }
         Ok(Self { by_name })
@@ -103,12 +123,15 @@ mod tests {
     #[test]
     fn a_service_knows_what_it_is_asked_about() {
         let list = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let lists = [list(&["notes", "PUT", "EXPIRE"]), list(&["tally", "GET"])];
+        let notes = list(&["notes", "PATCH onPut", "PUT onPut", "EXPIRE onExpire"]);
+        let lists = [notes, list(&["tally", "GET onGet"])];
         let services = Services::of(&lists).unwrap();
         let of = |name| services.get(&CollectionName::new(name).unwrap());
         let notes = of("notes").unwrap();
         let asked = Method::ALL.map(|method| notes.has(method));
-        assert_eq!(asked, [false, false, true, false, false, true]);
+        assert_eq!(asked, [false, false, true, true, false, true]);
+        let names = [Method::Put, Method::Patch, Method::Expire].map(|m| notes.function(m));
+        assert_eq!(names, ["onPut", "onPut", "onExpire"]);
         assert!(of("tally").unwrap().has(Method::Get));
         assert_eq!(of("others"), None);
         let expiring: Vec<_> = services.expiring().map(CollectionName::as_str).collect();

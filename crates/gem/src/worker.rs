@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::aside::Waiting;
 use crate::current::Current;
 use crate::engine::{Engine, Stop};
-use crate::errand::{Errand, Host};
+use crate::errand::{Errand, Host, Step};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
 use crate::failed::{ErrorLog, Keeper, Report};
@@ -165,23 +165,36 @@ impl Worker {
         served
     }
 
-    /// Runs an errand. It does not panic; an errand that does is dropped.
-    pub(crate) fn run_errand(&mut self, errand: Errand) {
-        let ran = catch_unwind(AssertUnwindSafe(|| self.try_errand(errand)));
-        if let Err(panic) = ran {
+    /// Runs an errand, with its turn if that has waited; gives it back if it waits. It does not
+    /// panic; an errand that does is dropped.
+    pub(crate) fn run_errand(
+        &mut self,
+        errand: Box<dyn Errand>,
+        turn: Option<Box<Turn>>,
+    ) -> Option<(Box<Waiting>, Box<dyn Errand>)> {
+        let ran = catch_unwind(AssertUnwindSafe(|| self.try_errand(errand, turn)));
+        ran.unwrap_or_else(|panic| {
             log::error!("an errand panicked: {}", panic_text(&*panic));
-        }
+            None
+        })
     }
 
-    fn try_errand(&mut self, errand: Errand) {
+    fn try_errand(
+        &mut self,
+        mut errand: Box<dyn Errand>,
+        turn: Option<Box<Turn>>,
+    ) -> Option<(Box<Waiting>, Box<dyn Errand>)> {
         let engine = match self.engine.take().map_or_else(|| self.restart(), Ok) {
             Ok(engine) => engine,
             Err(failure) => {
-                log::error!("{failure}");
-                return;
+                errand.fail(failure);
+                return None;
             }
         };
-        let is_broken = {
+        if let Some(turn) = turn {
+            engine.slot.fill(*turn);
+        }
+        let (step, is_broken) = {
             let host = Host {
                 engine: &engine,
                 repository: &self.shared.repository,
@@ -190,13 +203,21 @@ impl Worker {
                 keeper: self.keeper(),
                 is_broken: Cell::new(false),
             };
-            errand(&host);
-            host.is_broken.get()
+            (errand.run(&host), host.is_broken.get())
         };
-        if let Some(mut turn) = engine.slot.clear() {
-            self.tell_started(&mut turn);
+        let (mut turn, cpu_used) = (engine.slot.clear(), engine.cpu_used());
+        if let (Step::Done, Some(turn)) = (step, &mut turn) {
+            self.tell_started(turn);
         }
         self.engine = (engine.is_idle() && !is_broken).then_some(engine);
+        let (Step::Waits(view), Some(turn)) = (step, turn) else { return None };
+        match wait(turn, cpu_used, view) {
+            Served::Waits(waiting) => return Some((waiting, errand)),
+            Served::Done(Err(failure)) => errand.fail(failure),
+            // There is no reply to an errand.
+            Served::Done(Ok(_)) => {}
+        }
+        None
     }
 
     fn restart(&self) -> Result<Engine, Failure> {

@@ -355,3 +355,22 @@ fn an_application_without_the_function_lets_them_go() {
     until(|| site.repository.stats().reaped == 1);
     assert_eq!(site.stored("expired", "a"), None);
 }
+
+#[test]
+fn on_expire_may_await_what_is_performed_beside_the_gems() {
+    let site = site_with(
+        r#"
+import { password } from "sarsen";
+app.service("orders", {
+  onExpire: async ({ db, key, doc }) => {
+    db.expired.put(key, await password.verify("abc", await password.hash("abc")));
+  },
+});
+"#,
+        Setup { workers: 2, ..Setup::default() },
+    );
+    order(&site, "a", START_MS + 1);
+    site.pass(10);
+    until(|| site.stored("expired", "a").as_deref() == Some("true"));
+    assert!(site.repository.expired(None, 100).unwrap().documents.is_empty());
+}

@@ -77,6 +77,8 @@ struct Staged {
 /// Why there is no outcome.
 enum End {
     Refused(RunError<Refusal>),
+    /// A gem could not carry it out.
+    Failed(gem::Failure),
     /// It lost, and wants to know to whom.
     Lost(Conflict),
     /// The serial lane has its documents, and it does not want to wait.
@@ -174,6 +176,10 @@ async fn refuse(end: End, reactor: &Reactor) -> Result<Problem, Poisoned> {
         }
         End::Refused(RunError::Body { error, wait_for }) => (error.into(), wait_for),
         End::Refused(RunError::Begin(error)) => return Ok(error.into()),
+        End::Failed(failure) => {
+            let wait_for = failure.wait_for();
+            (failed(failure, reactor.development), wait_for)
+        }
         End::Refused(RunError::Duplicate { duplicate, wait_for }) => (duplicate.into(), wait_for),
         // That it came to a commit reveals something of the view, which is at most this.
         End::Refused(RunError::Commit(error)) => (error.into(), reactor.repository.stats().visible),

@@ -50,6 +50,8 @@ pub(super) enum Refusal {
     ServiceNeedsJson {
         got: String,
     },
+    /// A service waits. Never told: the operation runs again with what it waits for.
+    Waits,
     /// A service failed.
     Call(gem::CallFailure),
     /// A collection that nobody has made.
@@ -138,7 +140,7 @@ impl From<Refusal> for Problem {
                  key, or without the documents in the answer",
             ),
             Refusal::Steps(failed) => steps(failed),
-            Refusal::Long => Self::internal(&"an operation ran on no thread"),
+            Refusal::Long | Refusal::Waits => Self::internal(&"an operation ran on no thread"),
             Refusal::Query(error) => query(error),
             Refusal::Service { status, message } => {
                 Self::new(Kind::ServiceRefused, message).with_status(status)

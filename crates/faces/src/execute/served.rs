@@ -10,8 +10,10 @@ use crate::operation::{Granted, Operation, Outcome, Place, Returns, Version, Wri
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
-use gem::{CallError, CallFailure, Caller, Fault, Host, Method, Served, Service, Services};
-use repository::{CommitNumber, Document, MediaType, Transaction};
+use gem::{
+    CallError, CallFailure, Caller, Errand, Fault, Host, Method, Served, Service, Services, Step,
+};
+use repository::{CommitNumber, Document, MediaType, RunError, Transaction};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
@@ -55,16 +57,44 @@ pub(super) async fn run(
     }
     let pool = reactor.pool.as_ref().ok_or_else(Problem::not_found)?;
     let (tell, told) = oneshot::channel();
-    let errand = move |host: &Host<'_>| {
-        host.start(caller);
-        // Nobody listens if the client has gone.
-        let _ = tell.send(perform(host, &operation));
-    };
+    let errand = Asked { operation, caller: Some(caller), tell: Some(tell) };
     if pool.submit_errand(Box::new(errand)).is_err() {
         return Err(Problem::new(Kind::Busy, "every worker is busy and the queue is full"));
     }
     let gone = |_| Problem::new(Kind::Unavailable, "the worker ended without a reply");
     told.await.map_err(gone)
+}
+
+/// An operation on its way.
+struct Asked {
+    operation: Operation,
+    /// There until it is called for the first time.
+    caller: Option<Caller>,
+    /// There until it has ended.
+    tell: Option<oneshot::Sender<RunResult>>,
+}
+
+impl Errand for Asked {
+    fn run(&mut self, host: &Host<'_>) -> Step {
+        host.start(self.caller.take());
+        let result = perform(host, &self.operation);
+        if let Err(End::Refused(RunError::Body { error: Refusal::Waits, wait_for })) = &result {
+            return Step::Waits(*wait_for);
+        }
+        self.end(result);
+        Step::Done
+    }
+
+    fn fail(mut self: Box<Self>, failure: gem::Failure) {
+        self.end(Err(End::Failed(failure)));
+    }
+}
+
+impl Asked {
+    fn end(&mut self, result: RunResult) {
+        // Nobody listens if the client has gone.
+        let _ = self.tell.take().map(|tell| tell.send(result));
+    }
 }
 
 fn perform(host: &Host<'_>, operation: &Operation) -> RunResult {
@@ -274,6 +304,7 @@ fn ask(
     let at = (&place.collection, &place.key);
     served.call(at, method, (doc.as_ref(), body.as_ref())).map_err(|error| match error {
         CallError::Refused { status, message } => Refusal::Service { status, message },
+        CallError::Waits => Refusal::Waits,
         CallError::Failed(failure) => Refusal::Call(failure),
     })
 }

@@ -40,7 +40,9 @@ pub(super) fn perform(
         let outcome = match perform(operation) {
             Err(Refusal::NotFound) if matches!(operation, Operation::Get { .. }) => Outcome::Absent,
             // Of the whole list.
-            Err(refusal @ (Refusal::Long | Refusal::Call(_))) => return Err(refusal),
+            Err(refusal @ (Refusal::Long | Refusal::Waits | Refusal::Call(_))) => {
+                return Err(refusal);
+            }
             other => other.map_err(|refusal| Refusal::Steps(vec![(index, refusal)]))?,
         };
         shown_bytes += shown(&outcome);

@@ -307,6 +307,49 @@ app.service("notes", {
     assert_eq!(site.ask(&get("/db/notes/a")).status, 200);
 }
 
+const AWAITING: &str = r#"
+import { password } from "sarsen";
+app.service("users", {
+  async onPost({ body, db }) {
+    db.tries.add("n", 1);
+    const [hash, other] = await Promise.all([password.hash(body.word), password.hash("x")]);
+    body.same = hash === other;
+    body.hash = hash;
+    delete body.word;
+  },
+  async onPut({ doc, body }) {
+    if (!(await password.verify(body.word, doc.hash))) refuse(403, "another word was expected");
+    body.hash = doc.hash;
+    delete body.word;
+  },
+});
+"#;
+
+#[test]
+fn functions_may_await_what_is_performed_beside_the_gems() {
+    let site = site_with(
+        AWAITING,
+        |options| options.development = true,
+        |pool| {
+            pool.cpu_limit = Duration::from_secs(20);
+        },
+    );
+    let made = site.ask(&with_json("POST", "/db/users", "Slug: ada\r\n", r#"{"word":"abc"}"#));
+    assert_eq!(status(&made, 201).field("location"), Some("/db/users/ada"));
+    let stored = site.ask(&get("/db/users/ada")).json();
+    assert_eq!(stored["same"], false, "{stored}");
+    assert!(stored["hash"].as_str().unwrap().starts_with("$argon2id$"), "{stored}");
+    assert_eq!(site.ask(&get("/db/tries/n")).body, "1", "only the last run took effect");
+    let wrong = site.ask(&put("/db/users/ada", "", r#"{"word":"abd"}"#));
+    assert_eq!((wrong.status, wrong.problem()), (403, "service-refused"));
+    let right = |n: u32| format!(r#"{{"word":"abc","n":{n}}}"#);
+    assert_eq!(status(&site.ask(&put("/db/users/ada", "", &right(1))), 204).body, "");
+    let step = r#""op":"put","collection":"users","key":"ada""#;
+    let list = format!(r#"[{{{step},"value":{}}},{{{step},"value":{}}}]"#, right(2), right(3));
+    assert_eq!(site.transact("", "Idempotency-Key: \"k\"\r\n", &list).status, 200);
+    assert_eq!(site.ask(&get("/db/users/ada")).json()["n"], 3);
+}
+
 #[test]
 fn a_full_queue_refuses_at_once() {
     const CLIENTS: usize = 10;

@@ -3,6 +3,7 @@
 
 use super::crew::{Bounds, Crew};
 use super::{Answer, Aside};
+use crate::errand::Errand;
 use crate::errors::{Failure, Fault};
 use crate::exchange::{Respond, hand_over};
 use crate::limits::{PASSWORD_QUEUE, PASSWORD_THREADS};
@@ -25,6 +26,13 @@ pub(crate) struct Waiting {
     pub(crate) view: CommitNumber,
 }
 
+/// For whom a turn goes on.
+pub(crate) enum Back {
+    /// A client that waits for a reply.
+    Reply(Respond),
+    Errand(Box<dyn Errand>),
+}
+
 /// The crews, and the way back to the gems.
 pub(crate) struct Executor {
     gems: Arc<Queue<Job>>,
@@ -43,7 +51,7 @@ struct Round {
 
 struct Open {
     turn: Turn,
-    respond: Respond,
+    back: Back,
     /// In the order of the asides.
     answers: Vec<Option<Answer>>,
     unanswered: usize,
@@ -63,9 +71,9 @@ impl Executor {
         Self { gems, repository, passwords: Crew::new("password", bounds, perform) }
     }
 
-    /// Has the asides of `waiting` performed. If there is no room for one of them, `respond` is
-    /// called with a refusal.
-    pub(crate) fn take(&self, waiting: Waiting, respond: Respond) {
+    /// Has the asides of `waiting` performed. If there is no room for one of them, `back` gets a
+    /// refusal.
+    pub(crate) fn take(&self, waiting: Waiting, back: Back) {
         let Waiting { turn, asides, view } = waiting;
         self.gems.lend();
         let unanswered = asides.len();
@@ -74,7 +82,7 @@ impl Executor {
             gems: Arc::clone(&self.gems),
             repository: Arc::clone(&self.repository),
             view,
-            open: Mutex::new(Some(Open { turn, respond, answers, unanswered })),
+            open: Mutex::new(Some(Open { turn, back, answers, unanswered })),
         });
         for (place, aside) in asides.into_iter().enumerate() {
             let crew = self.crew(&aside);
@@ -133,18 +141,25 @@ impl Round {
         if open.unanswered > 0 {
             return;
         }
-        let Some(Open { mut turn, respond, answers, .. }) = state.take() else { return };
+        let Some(Open { mut turn, back, answers, .. }) = state.take() else { return };
         drop(state);
         turn.notes_mut().end_round(answers.into_iter().flatten());
         let is_task = turn.task_name().is_some();
-        let job = Job::Again(Box::new(turn), respond);
+        let turn = Box::new(turn);
+        let job = match back {
+            Back::Reply(respond) => Job::Again(turn, respond),
+            Back::Errand(errand) => Job::ErrandAgain(turn, errand),
+        };
         if is_task { self.gems.give_back_task(job) } else { self.gems.give_back(job) }
     }
 
     /// Ends the round, and the request with it.
     fn fail(&self, failure: Failure) {
         let Some(open) = self.open.lock().take() else { return };
-        hand_over(open.respond, Err(failure));
+        match open.back {
+            Back::Reply(respond) => hand_over(respond, Err(failure)),
+            Back::Errand(errand) => errand.fail(failure),
+        }
         self.gems.keep();
     }
 }

@@ -8,7 +8,7 @@ mod executor;
 mod notes;
 pub(crate) mod password;
 
-pub(crate) use executor::{Executor, Waiting};
+pub(crate) use executor::{Back, Executor, Waiting};
 pub(crate) use notes::{Notes, TooMany};
 
 use password::{Hashing, Verification};

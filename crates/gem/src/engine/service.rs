@@ -62,11 +62,11 @@ impl Engine {
         self.run_jobs()?;
         let called = self.enter(|ctx| {
             let finish = self.entry.calls.finish.clone().restore(ctx)?;
-            read(&finish.call(())?)
+            finish.call::<_, Option<Array>>(())?.map(|parts| read(&parts)).transpose()
         })?;
         // Reading the result may have called into the application once more.
         self.run_jobs()?;
-        Ok(called)
+        called.ok_or(Stop::Waits)
     }
 }
 

@@ -67,10 +67,12 @@ export function service(collection, functions) {
 }
 
 // Puts the services of the application in place. Gives what the engine has to know of them: names
-// of collections, each with what is done through it.
+// of collections, each with what is done through it, by which function.
 export function install(bound) {
   services = bound.size > 0 ? bound : undefined;
-  return [...bound].map(([collection, functions]) => [collection, ...keys(functions)]);
+  const list = (functions) =>
+    keys(functions).map((method) => `${method} ${functions[method].name}`);
+  return [...bound].map(([collection, functions]) => [collection, ...list(functions)]);
 }
 
 // The service of a collection, if it has one.

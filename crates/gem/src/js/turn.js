@@ -231,14 +231,13 @@ export function runCall(collection, method, key, doc, body) {
   }
 }
 
-// Ends it: [the text that is shown or stored, and of a refusal its status and message].
+// Ends it: [the text that is shown or stored, and of a refusal its status and message]; undefined
+// if it waits for what it has asked for.
 export function finishCall() {
   const turn = current;
   try {
     if (!turn.settled) {
-      if (native.isWaiting()) {
-        throw new Error(`${turn.call.title} awaits what only handlers of requests may await`);
-      }
+      if (native.isWaiting()) return undefined;
       throw new Error(`${turn.call.title} never settles: nothing is left that could settle it`);
     }
     if (turn.failed) throw turn.error;
