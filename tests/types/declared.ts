@@ -75,6 +75,14 @@ app.post("/login", async ({ db, request, login, flash, logout }) => {
   flash("Welcome");
   return redirect("/");
 });
+app.get("/theme", ({ cookies, flashes }) => {
+  const theme: string | undefined = cookies.get("theme", { signed: true });
+  cookies.set("theme", theme ?? "dark", { maxAge: "30d", sameSite: "Strict", signed: true });
+  // @ts-expect-error: not an option.
+  cookies.set("theme", "dark", { maxage: 1 });
+  cookies.delete("theme", { path: "/" });
+  return flashes().map(({ kind, message }) => html`<p class=${kind}>${message}`);
+});
 app.post("/photo", ({ request }) => {
   const { photo } = request.form<{ photo?: FormFile }>();
   const names: string[] = request.formAll<FormFile>("photo").map((file) => file.name);

@@ -55,7 +55,10 @@ async fn ask(request: gem::Request, reactor: &Reactor) -> Result<gem::Reply, Pro
 pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
     match &failure {
         // The repository says so itself, once; here it would be said for every request.
-        gem::Failure::Unavailable(_) | gem::Failure::Busy(_) | gem::Failure::Duplicate(_) => {
+        gem::Failure::Unavailable(_)
+        | gem::Failure::Busy(_)
+        | gem::Failure::Duplicate(_)
+        | gem::Failure::CrossSite(_) => {
             log::debug!("a request was refused: {failure}");
         }
         _ => {
@@ -69,6 +72,10 @@ pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
         gem::Failure::HeapLimit(_) => (Kind::HeapLimit, "it was stopped; nothing was changed"),
         gem::Failure::StackLimit(_) => (Kind::StackLimit, "nothing was changed"),
         gem::Failure::ReplyLimit(_) => (Kind::ReplyLimit, "nothing was changed"),
+        // It says nothing but what the request says itself.
+        gem::Failure::CrossSite(fault) => {
+            return Problem::new(Kind::CrossSite, fault.message.clone());
+        }
         gem::Failure::Duplicate(_) => (Kind::Duplicate, "nothing was changed"),
         gem::Failure::Busy(_) => {
             (Kind::Busy, "the server is behind with its work; nothing was changed")

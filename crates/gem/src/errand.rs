@@ -226,6 +226,7 @@ impl Served<'_> {
             Failure::Handler(fault)
             | Failure::ReplyLimit(fault)
             | Failure::Duplicate(fault)
+            | Failure::CrossSite(fault)
             | Failure::Busy(fault)
             | Failure::Unavailable(fault) => CallFailure::Threw(fault),
         }

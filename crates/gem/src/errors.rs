@@ -96,6 +96,9 @@ pub enum Failure {
     /// A unique index has a value already that the handler wrote: 409.
     #[error("{0}")]
     Duplicate(Fault),
+    /// A page of another site had a browser send it; the handler was not called: 403.
+    #[error("{0}")]
+    CrossSite(Fault),
     /// The disk is behind, so the repository took no more commits, or too many passwords wait to be
     /// hashed: 503, and worth another try shortly, as when the queue is full.
     #[error("{0}")]
@@ -116,6 +119,7 @@ impl Failure {
             Self::StackLimit(_) => (500, "stack-limit"),
             Self::ReplyLimit(_) => (500, "reply-limit"),
             Self::Duplicate(_) => (409, "duplicate"),
+            Self::CrossSite(_) => (403, "cross-site"),
             Self::Busy(_) => (503, "busy"),
             Self::Unavailable(_) => (503, "unavailable"),
         }
@@ -136,6 +140,7 @@ impl Failure {
             | Self::StackLimit(fault)
             | Self::ReplyLimit(fault)
             | Self::Duplicate(fault)
+            | Self::CrossSite(fault)
             | Self::Busy(fault)
             | Self::Unavailable(fault) => fault.report,
         }
@@ -154,6 +159,7 @@ impl Failure {
             | Self::StackLimit(fault)
             | Self::ReplyLimit(fault)
             | Self::Duplicate(fault)
+            | Self::CrossSite(fault)
             | Self::Busy(fault)
             | Self::Unavailable(fault) => fault,
         }
@@ -170,7 +176,7 @@ impl Failure {
             | Self::Duplicate(fault) => Some(fault.report.get_or_insert_with(|| {
                 Box::new(Report { message: fault.message.clone(), ..Report::default() })
             })),
-            Self::Busy(_) | Self::Unavailable(_) => None,
+            Self::CrossSite(_) | Self::Busy(_) | Self::Unavailable(_) => None,
         }
     }
 }

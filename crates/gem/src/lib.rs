@@ -10,6 +10,8 @@ mod base64;
 mod body;
 mod budget;
 mod content_type;
+mod cookie;
+mod csrf;
 mod current;
 mod declarations;
 mod engine;

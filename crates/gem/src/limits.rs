@@ -83,6 +83,25 @@ pub const SESSION_IDLE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// How long a session lives after it began, unless `sarsen.toml` says otherwise.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// Cookies that a reply may set beside the session's. More: `Failure::Handler`.
+pub const COOKIES_MAX: usize = 50;
+
+/// Longest cookie with its name and attributes, in bytes, as browsers keep (RFC 6265 §6.1). Longer:
+/// `Failure::Handler`.
+pub const COOKIE_BYTES_MAX: usize = 4 << 10;
+
+/// Longest life of a cookie, in seconds: 400 days (RFC 6265bis §5.5). Longer: `Failure::Handler`.
+pub const COOKIE_MAX_AGE_S: f64 = 400.0 * 24.0 * 3600.0;
+
+/// Age from which on a key signs no more cookies: a new one is made.
+pub const SIGNING_KEY_AGE: Duration = Duration::from_secs(100 * 24 * 3600);
+
+/// Keys whose signatures count. What an older one has signed is as if it were not there.
+pub const SIGNING_KEYS_MAX: usize = 5;
+
+/// Entries of `trusted_origins`, and of `exempt`, in `sarsen.toml`. More: `LoadError::Settings`.
+pub const CSRF_LIST_MAX: usize = 100;
+
 /// Messages of `flash` that wait in a session. More: the oldest is dropped.
 pub const FLASHES_MAX: usize = 20;
 
@@ -255,5 +274,8 @@ const _: () = assert!(
 );
 const _: () =
     assert!(TASK_NAME_BYTES_MAX + 1 + TASK_KEY_BYTES_MAX <= repository::limits::KEY_BYTES_MAX);
+// A cookie counts as long as it may live.
+const _: () =
+    assert!(SIGNING_KEY_AGE.as_secs() * (SIGNING_KEYS_MAX as u64 - 1) >= COOKIE_MAX_AGE_S as u64);
 const _: () = assert!(SCRIPT_STACK_BYTES * 4 <= THREAD_STACK_BYTES);
 const _: () = assert!(MESSAGE_BYTES_MAX <= LOG_RECORD_BYTES_MAX);

@@ -30,6 +30,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen", include_str!("js/sarsen.js")),
     ("sarsen:app", include_str!("js/app.js")),
     ("sarsen:chain", include_str!("js/chain.js")),
+    ("sarsen:cookies", include_str!("js/cookies.js")),
     ("sarsen:db", include_str!("js/db.js")),
     ("sarsen:documents", include_str!("js/documents.js")),
     ("sarsen:durations", include_str!("js/durations.js")),

@@ -109,6 +109,11 @@ fn cookie_name(is_https: bool) -> &'static str {
     if is_https { SECURE_COOKIE } else { COOKIE }
 }
 
+/// Whether a cookie of this name is the session's.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    [COOKIE, SECURE_COOKIE].iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+}
+
 /// The Set-Cookie value (RFC 6265 §4.1) that gives a visitor the session `id`, for `max_age`
 /// seconds if not for as long as the browser says.
 pub(crate) fn set_cookie(id: &str, max_age: Option<u64>, request: &Request) -> String {

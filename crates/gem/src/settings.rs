@@ -1,10 +1,12 @@
 //! `sarsen.toml`: what an application says about itself. Keys that are not known are refused.
 
+use crate::csrf;
 use crate::errors::LoadError;
 use crate::limits::{
-    CPU_MS, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES,
+    CPU_MS, CSRF_LIST_MAX, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES,
     REPLY_BYTES_MAX, SETTINGS_BYTES_MAX,
 };
+use crate::route::Pattern;
 use crate::session;
 use crate::thrown::position;
 use std::fs;
@@ -24,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) cpu_limit: Option<Duration>,
     /// Heap of one worker in bytes, if the application has its own limit.
     pub(crate) heap_limit: Option<usize>,
+    /// Which pages may send what changes something.
+    pub(crate) csrf: csrf::Rules,
     /// How long sessions live, and their cookies.
     pub(crate) sessions: session::Rules,
     /// Largest body of a reply, in bytes.
@@ -66,7 +70,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let table = DeTable::parse(text)
         .map_err(|error| refusal(error.span().unwrap_or(0..0), one_line(error.message())))?;
     let table = table.get_ref();
-    refuse_unknown(table, "", &["name", "limits", "session"])?;
+    refuse_unknown(table, "", &["name", "csrf", "limits", "session"])?;
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
@@ -82,6 +86,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         sessions: sessions(session)?,
         reply_bytes: whole(limits, "reply_bytes", REPLY_BYTES)?
             .map_or(REPLY_BYTES_MAX, |bytes| bytes as usize),
+        csrf: csrf(section(table, "csrf")?)?,
     })
 }
 
@@ -105,6 +110,40 @@ fn sessions(section: Option<&DeTable>) -> Result<session::Rules, Refusal> {
     // Without a lifetime of its own, an application may have a longer idle time than the default's.
     let lifetime = lifetime.unwrap_or(default.lifetime.max(idle));
     Ok(session::Rules { idle, lifetime, is_persistent })
+}
+
+fn csrf(section: Option<&DeTable>) -> Result<csrf::Rules, Refusal> {
+    if let Some(section) = section {
+        refuse_unknown(section, "csrf.", &["check", "exempt", "trusted_origins"])?;
+    }
+    let origin = |text: &str| {
+        csrf::origin(text).ok_or_else(|| {
+            format!("expected an origin such as \"https://admin.example\", got {text:?}")
+        })
+    };
+    let pattern = |text: &str| Pattern::parse(text).map_err(|error| error.to_string());
+    Ok(csrf::Rules {
+        is_on: truth(section, "check")?.unwrap_or(true),
+        trusted_origins: list(section, "trusted_origins", origin)?,
+        exempt: list(section, "exempt", pattern)?,
+    })
+}
+
+/// The texts of a list, each read by `read`, which says what is wrong with one.
+fn list<T>(
+    section: Option<&DeTable>,
+    key: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, Refusal> {
+    let Some(value) = section.and_then(|section| section.get(key)) else { return Ok(Vec::new()) };
+    let rule = || format!("expected {key} to be a list of at most {CSRF_LIST_MAX} texts");
+    let array = value.get_ref().as_array().filter(|array| array.len() <= CSRF_LIST_MAX);
+    let array = array.ok_or_else(|| refusal(value.span(), rule()))?;
+    let entries = array.iter().map(|entry| {
+        let text = entry.get_ref().as_str().ok_or_else(|| refusal(entry.span(), rule()))?;
+        read(text).map_err(|why| refusal(entry.span(), format!("{key}: {why}")))
+    });
+    entries.collect()
 }
 
 fn span(section: Option<&DeTable>, key: &str) -> Range<usize> {
@@ -244,6 +283,23 @@ mod tests {
             let why = "sarsen.toml:3:10: expected cpu_ms to be a whole number from 1 to 60000";
             assert_eq!(refused(&text), why);
         }
+    }
+
+    #[test]
+    fn origins_and_paths_are_checked_where_they_stand() {
+        let all = "name = 'x'\n[csrf]\ncheck = false\n\
+                   trusted_origins = ['https://A.example:443']\nexempt = ['/hooks/*']";
+        let rules = parse(all, "f").unwrap().csrf;
+        assert_eq!((rules.is_on, rules.exempt.len()), (false, 1));
+        assert_eq!(rules.trusted_origins, ["https://a.example"]);
+        let refused = |text: &str| refused(&format!("name = 'x'\n[csrf]\n{text}"));
+        let why = "sarsen.toml:3:20: trusted_origins: expected an origin such as \
+                   \"https://admin.example\", got \"a.example\"";
+        assert_eq!(refused("trusted_origins = ['a.example']"), why);
+        assert!(refused("exempt = ['hooks']").starts_with("sarsen.toml:3:11: exempt: "));
+        assert!(refused("exempt = '/hooks'").contains("a list of at most 100 texts"));
+        let many = format!("exempt = [{}]", "'/a',".repeat(CSRF_LIST_MAX + 1));
+        assert!(refused(&many).contains("a list of at most 100 texts"));
     }
 
     #[test]

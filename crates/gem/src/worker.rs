@@ -97,6 +97,9 @@ impl Worker {
 
     /// Serves one request. It does not panic, and it does not wait for the disk.
     pub(crate) fn serve(&mut self, request: Request) -> Served {
+        if let Err(message) = self.app.settings.csrf.check(&request) {
+            return Served::Done(Err(Failure::CrossSite(Fault::new(message, NOTHING))));
+        }
         self.serve_by(|worker, engine| match route(engine, &request) {
             Ok((found, params)) => {
                 let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions);

@@ -196,7 +196,7 @@ declare module "sarsen" {
     /** Sets the status of the reply, in the same way. */
     readonly status: (code: number) => void;
     /** Gives the session a new id and makes `data` all that it holds. */
-    readonly login: (data: Declared<SessionData, Record<string, any>>) => void;
+    readonly login: (data?: Declared<SessionData, Record<string, any>>) => void;
     /** Deletes the session. */
     readonly logout: () => void;
     /** Gives the session a new id and keeps what it holds. */
@@ -205,6 +205,34 @@ declare module "sarsen" {
     readonly flash: (message: string, kind?: string) => void;
     /** The texts that wait, each shown once. */
     readonly flashes: () => { message: string; kind: string }[];
+    readonly cookies: Cookies;
+  }
+
+  /** The cookies of the request, and those of the reply. The session's own is not among them. */
+  export interface Cookies {
+    /** What came with the request; a signed one only if the signature is the server's. */
+    get(name: string, options?: { signed?: boolean }): string | undefined;
+    /** Has the reply set one; the last of equal name, path and domain. */
+    set(name: string, value: string, options?: CookieOptions): void;
+    /** Has the reply delete one that was set with this path and domain. */
+    delete(name: string, options?: { path?: string; domain?: string; secure?: boolean }): void;
+  }
+
+  export interface CookieOptions {
+    /** At most "400d"; without it, as long as the browser says. */
+    maxAge?: Duration;
+    /** "/" unless given. */
+    path?: string;
+    /** This host alone unless given. */
+    domain?: string;
+    /** Hidden from scripts; true unless given. */
+    httpOnly?: boolean;
+    /** Sent over https alone; unless given, if the request came so. */
+    secure?: boolean;
+    /** "Lax" unless given. */
+    sameSite?: "Strict" | "Lax" | "None";
+    /** The visitor can read it but not change it. */
+    signed?: boolean;
   }
 
   /** The request as it came. */
@@ -436,8 +464,11 @@ declare module "sarsen" {
 
   /** Passwords, hashed by argon2id beside the gems. */
   export const password: {
+    /** The hash to store: a PHC string. */
     hash(password: string): Promise<string>;
+    /** Whether it is the password that was hashed. */
     verify(password: string, hash: string): Promise<boolean>;
+    /** Whether the hash was made with other parameters than `hash` uses now. */
     needsRehash(hash: string): boolean;
   };
 }

@@ -1,5 +1,6 @@
 // One request's turn at the application: what its handler receives, and how it ends. The engine
 // calls `run`, then runs pending jobs until none is left, then calls `finish`.
+import { Cookies } from "sarsen:cookies";
 import { Database } from "sarsen:db";
 import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
@@ -40,6 +41,12 @@ class Turn {
   get session() {
     check(this.#life);
     return visitor().session;
+  }
+
+  get cookies() {
+    check(this.#life);
+    current.cookies ??= new Cookies(this.#life);
+    return current.cookies;
   }
 
   // What follows is given as functions, so that a handler may take them out of its argument.

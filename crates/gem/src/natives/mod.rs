@@ -3,6 +3,7 @@
 
 mod asides;
 mod base64;
+mod cookies;
 mod documents;
 mod encode;
 mod request;
@@ -102,6 +103,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     natives.documents()?;
     natives.results()?;
     natives.session()?;
+    natives.cookies()?;
     natives.services()?;
     natives.asides()?;
     natives.tasks()?;

@@ -1,6 +1,7 @@
 //! One request's turn at the repository: what the functions that JavaScript calls may do. It knows
 //! the transaction, the request and its randomness; it knows no JavaScript.
 
+mod cookies;
 mod documents;
 mod request;
 mod results;
@@ -10,14 +11,16 @@ mod task;
 
 use crate::aside::{Answer, Aside, Notes, TooMany};
 use crate::body::BodyError;
+use crate::cookie::CookieError;
 use crate::exchange::Request;
-use crate::limits::{LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
+use crate::limits::{COOKIES_MAX, LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 use crate::random::{Random, Seed};
 use crate::route::{Ending, Params};
 use crate::session::Rules as SessionRules;
 use crate::tasks::TaskError;
 use crate::urlencoded::DecodeError;
 
+use cookies::SetCookie;
 use documents::Known;
 pub(crate) use documents::{Place, collection};
 use repository::limits::JSON_DEPTH_MAX;
@@ -70,6 +73,10 @@ pub(crate) enum TurnError {
     Body(#[from] BodyError),
     #[error(transparent)]
     Fields(#[from] DecodeError),
+    #[error(transparent)]
+    Cookie(#[from] CookieError),
+    #[error("a reply sets at most {COOKIES_MAX} cookies; this is one more")]
+    TooManyCookies,
     #[error(transparent)]
     TooMany(#[from] TooMany),
     #[error("this is no task")]
@@ -126,6 +133,8 @@ pub(crate) struct Turn {
     transaction: Option<Transaction>,
     random: Option<Random>,
     session: Session,
+    /// What the run sets.
+    cookies: Vec<SetCookie>,
     /// What the handler has named and been given.
     known: Known,
     /// The ranges that it reads.
@@ -155,6 +164,7 @@ impl Turn {
             transaction: None,
             random: None,
             session: Session::Untouched,
+            cookies: Vec::new(),
             known: Known::default(),
             readings: Vec::new(),
             log_records: 0,
@@ -190,6 +200,7 @@ impl Turn {
     pub(crate) fn begin_run(&mut self) {
         self.random = None;
         self.session = Session::Untouched;
+        self.cookies.clear();
         self.known.clear();
         self.readings.clear();
         self.log_records = 0;
@@ -202,11 +213,6 @@ impl Turn {
     /// if so.
     pub(crate) fn end(&mut self) -> Option<(Transaction, Option<ReadError>)> {
         Some((self.transaction.take()?, self.unreadable.take()))
-    }
-
-    /// The Set-Cookie values of the run that committed.
-    pub(crate) fn into_cookies(self) -> impl Iterator<Item = String> {
-        self.session_cookie().into_iter()
     }
 
     /// The time of the view.

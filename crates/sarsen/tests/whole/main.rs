@@ -16,6 +16,7 @@ mod harness;
 mod http;
 mod idle;
 mod lifecycle;
+mod login;
 mod new;
 mod proxies;
 mod quiet;
