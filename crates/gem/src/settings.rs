@@ -283,6 +283,10 @@ mod tests {
             let why = "sarsen.toml:3:10: expected cpu_ms to be a whole number from 1 to 60000";
             assert_eq!(refused(&text), why);
         }
+        for value in [1023, 16_777_217] {
+            let text = format!("name = 'x'\n[limits]\nreply_bytes = {value}");
+            assert!(refused(&text).contains("from 1024 to 16777216"), "{value}");
+        }
     }
 
     #[test]

@@ -306,3 +306,19 @@ fn jobs_of_a_failed_run_do_not_run_for_the_next_request() {
     assert!(site.failure("/fail").ends_with("Error: no"));
     assert_eq!(site.text("/look"), "nothing");
 }
+
+#[test]
+fn an_application_has_a_bounded_number_of_routes() {
+    let app = |routes: usize| {
+        let text = format!(
+            "import {{ App }} from 'sarsen';\nconst app = new App();\n\
+             for (let i = 0; i < {routes}; i++) app.get(`/${{i}}`, () => `${{i}}`);\n\
+             export default app;\n"
+        );
+        support::folder(&[("app.js", &text)])
+    };
+    let most = support::start(app(gem::limits::ROUTES_MAX), support::Setup::default());
+    assert_eq!(most.text("/1999"), "1999");
+    let more = support::load(app(gem::limits::ROUTES_MAX + 1).path()).err().unwrap().to_string();
+    assert!(more.ends_with("an application has at most 2000 routes"), "{more}");
+}

@@ -257,3 +257,24 @@ fn what_follows_is_not_lost_when_nobody_waits_for_it() {
     assert_eq!(site.text("/kept"), "mine");
     assert_eq!(site.stored("x", "a").as_deref(), Some("1"));
 }
+
+#[test]
+fn more_combinations_than_are_kept_are_served_all_the_same() {
+    const MARKS: usize = 12;
+    let site = site(
+        r#"let path = "";
+           for (let i = 0; i < 12; i++) {
+             app.use(`${"/*".repeat(i)}/1`, async (context, next) => `${i} ${await next()}`);
+             path += `/:mark${i}{0|1}`;
+           }
+           app.get(path, () => "end");"#,
+    );
+    let combinations = 1 << MARKS;
+    assert!(combinations > gem::limits::CHAINS_MAX);
+    for bits in (0..combinations).chain([0, combinations - 1]) {
+        let is_set = |place: &usize| bits >> place & 1 == 1;
+        let path: String = (0..MARKS).map(|i| if is_set(&i) { "/1" } else { "/0" }).collect();
+        let marks: String = (0..MARKS).filter(is_set).map(|i| format!("{i} ")).collect();
+        assert_eq!(site.text(&path), format!("{marks}end"), "{path}");
+    }
+}
