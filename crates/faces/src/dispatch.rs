@@ -71,6 +71,7 @@ pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
         gem::Failure::CpuLimit(_) => (Kind::CpuLimit, "it was stopped; nothing was changed"),
         gem::Failure::HeapLimit(_) => (Kind::HeapLimit, "it was stopped; nothing was changed"),
         gem::Failure::StackLimit(_) => (Kind::StackLimit, "nothing was changed"),
+        gem::Failure::DocumentsLimit(_) => (Kind::DocumentsLimit, "nothing was changed"),
         gem::Failure::ReplyLimit(_) => (Kind::ReplyLimit, "nothing was changed"),
         // It says nothing but what the request says itself.
         gem::Failure::CrossSite(fault) => {
@@ -137,6 +138,7 @@ mod tests {
             gem::Failure::CpuLimit(fault("")),
             gem::Failure::HeapLimit(fault("")),
             gem::Failure::StackLimit(fault("")),
+            gem::Failure::DocumentsLimit(fault("")),
             gem::Failure::ReplyLimit(fault("")),
             gem::Failure::Duplicate(fault("")),
             gem::Failure::Busy(fault("")),

@@ -53,6 +53,7 @@ pub(crate) enum Kind {
     CpuLimit,
     HeapLimit,
     StackLimit,
+    DocumentsLimit,
     ReplyLimit,
     NotImplemented,
     TransferCoding,
@@ -71,7 +72,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 45] = [
+    pub(crate) const ALL: [Self; 46] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -112,6 +113,7 @@ impl Kind {
         Self::CpuLimit,
         Self::HeapLimit,
         Self::StackLimit,
+        Self::DocumentsLimit,
         Self::ReplyLimit,
         Self::NotImplemented,
         Self::TransferCoding,
@@ -173,6 +175,9 @@ impl Kind {
             Self::HandlerFailed => ("handler-failed", 500, "The application failed"),
             Self::CpuLimit => ("cpu-limit", 500, "The application ran too long"),
             Self::HeapLimit => ("heap-limit", 500, "The application used too much memory"),
+            Self::DocumentsLimit => {
+                ("documents-limit", 500, "The application read or wrote too many documents")
+            }
             Self::StackLimit => ("stack-limit", 500, "The application recursed too deeply"),
             Self::ReplyLimit => ("reply-limit", 500, "The application's reply is too large"),
             Self::NotImplemented => ("not-implemented", 501, "The method is not known"),

@@ -44,8 +44,22 @@ pub(crate) enum Stop {
     HeapLimit(Thrown),
     /// It went deeper than the stack.
     StackLimit(Thrown),
+    /// It has read or written more documents than it may.
+    DocumentsLimit(Thrown),
     /// Its reply is too large.
     ReplyLimit(Thrown),
+}
+
+impl Stop {
+    /// For a run that has used more than it may, `why` says of what; it ended as in `stop`.
+    pub(crate) fn exceeded(stop: Option<Self>, why: String) -> Self {
+        match stop {
+            Some(Self::Threw(thrown)) if thrown.message.contains(&why) => {
+                Self::DocumentsLimit(thrown)
+            }
+            _ => Self::DocumentsLimit(Thrown { message: why, ..Thrown::default() }),
+        }
+    }
 }
 
 const UNHANDLED: &str = "a promise was rejected and nothing handled it";

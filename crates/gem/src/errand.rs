@@ -9,7 +9,7 @@ use crate::failed::Keeper;
 use crate::route::Params;
 use crate::services::{Method, Service, Services};
 use crate::session::Rules;
-use crate::turn::Turn;
+use crate::turn::{Allowance, Ended, Turn};
 use bytes::Bytes;
 use repository::{CollectionName, CommitNumber, Key, Repository, Transaction};
 use std::cell::Cell;
@@ -50,6 +50,7 @@ pub struct Host<'a> {
     pub(crate) repository: &'a Arc<Repository>,
     pub(crate) cpu_limit: Duration,
     pub(crate) sessions: Rules,
+    pub(crate) allowance: Allowance,
     pub(crate) keeper: Keeper<'a>,
     /// The engine may be damaged and is to be thrown away.
     pub(crate) is_broken: Cell<bool>,
@@ -83,6 +84,8 @@ pub enum CallFailure {
     HeapLimit(Fault),
     /// It went deeper than the stack.
     StackLimit(Fault),
+    /// The errand has read or written more documents than it may.
+    DocumentsLimit(Fault),
     /// The repository could not be read.
     Unavailable(String),
 }
@@ -95,6 +98,7 @@ impl CallFailure {
             Self::CpuLimit(fault) => Failure::CpuLimit(Fault { wait_for, ..fault }),
             Self::HeapLimit(fault) => Failure::HeapLimit(Fault { wait_for, ..fault }),
             Self::StackLimit(fault) => Failure::StackLimit(Fault { wait_for, ..fault }),
+            Self::DocumentsLimit(fault) => Failure::DocumentsLimit(Fault { wait_for, ..fault }),
             Self::Unavailable(message) => Failure::Unavailable(Fault::new(message, wait_for)),
         }
     }
@@ -110,7 +114,8 @@ impl Host<'_> {
     /// with who asks.
     pub fn start(&self, caller: Option<Caller>) {
         if let Some(caller) = caller {
-            let turn = Turn::new(caller.request, Params::default(), self.sessions);
+            let turn =
+                Turn::new(caller.request, Params::default(), self.sessions).within(self.allowance);
             self.engine.slot.fill(turn.asked_by(caller.principal));
         }
         let cpu_used = self.engine.slot.with(|turn| Ok(turn.notes_mut().cpu_used));
@@ -174,11 +179,15 @@ impl Served<'_> {
         let slot = &self.host.engine.slot;
         slot.lend(self.transaction.take().expect(HELD));
         let called = self.host.engine.call(asked);
-        let (transaction, unreadable) = slot.end();
+        let (transaction, ended) = slot.end();
         self.transaction = Some(transaction);
-        if let Some(error) = unreadable {
-            return Err(CallError::Failed(CallFailure::Unavailable(error.to_string())));
-        }
+        let called = match ended {
+            Some(Ended::Unreadable(error)) => {
+                return Err(CallError::Failed(CallFailure::Unavailable(error.to_string())));
+            }
+            Some(Ended::Exceeded(why)) => Err(Stop::exceeded(called.err(), why)),
+            None => called,
+        };
         match called {
             Ok(Called::Text(text)) => Ok(text.map(Bytes::from)),
             Ok(Called::Refused { status, message }) => Err(CallError::Refused { status, message }),
@@ -198,6 +207,7 @@ impl Served<'_> {
             Stop::CpuLimit(thrown) => Failure::CpuLimit(Fault::threw(thrown, view)),
             Stop::HeapLimit(thrown) => Failure::HeapLimit(Fault::threw(thrown, view)),
             Stop::StackLimit(thrown) => Failure::StackLimit(Fault::threw(thrown, view)),
+            Stop::DocumentsLimit(thrown) => Failure::DocumentsLimit(Fault::threw(thrown, view)),
             Stop::ReplyLimit(thrown) => Failure::ReplyLimit(Fault::threw(thrown, view)),
             Stop::Waits => Failure::Handler(Fault::new("a call waits, which it cannot", view)),
             Stop::Refused(_) | Stop::Recovered(..) => {
@@ -222,6 +232,7 @@ impl Served<'_> {
                 self.host.is_broken.set(true);
                 CallFailure::HeapLimit(fault)
             }
+            Failure::DocumentsLimit(fault) => CallFailure::DocumentsLimit(fault),
             Failure::StackLimit(fault) => CallFailure::StackLimit(fault),
             Failure::Handler(fault)
             | Failure::ReplyLimit(fault)

@@ -90,6 +90,9 @@ pub enum Failure {
     /// The handler went deeper than the stack: 500.
     #[error("{0}")]
     StackLimit(Fault),
+    /// The handler has read or written more documents than it may: 500.
+    #[error("{0}")]
+    DocumentsLimit(Fault),
     /// The handler's reply is too large: 500.
     #[error("{0}")]
     ReplyLimit(Fault),
@@ -117,6 +120,7 @@ impl Failure {
             Self::CpuLimit(_) => (500, "cpu-limit"),
             Self::HeapLimit(_) => (500, "heap-limit"),
             Self::StackLimit(_) => (500, "stack-limit"),
+            Self::DocumentsLimit(_) => (500, "documents-limit"),
             Self::ReplyLimit(_) => (500, "reply-limit"),
             Self::Duplicate(_) => (409, "duplicate"),
             Self::CrossSite(_) => (403, "cross-site"),
@@ -138,6 +142,7 @@ impl Failure {
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
             | Self::StackLimit(fault)
+            | Self::DocumentsLimit(fault)
             | Self::ReplyLimit(fault)
             | Self::Duplicate(fault)
             | Self::CrossSite(fault)
@@ -157,6 +162,7 @@ impl Failure {
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
             | Self::StackLimit(fault)
+            | Self::DocumentsLimit(fault)
             | Self::ReplyLimit(fault)
             | Self::Duplicate(fault)
             | Self::CrossSite(fault)
@@ -172,6 +178,7 @@ impl Failure {
             | Self::CpuLimit(fault)
             | Self::HeapLimit(fault)
             | Self::StackLimit(fault)
+            | Self::DocumentsLimit(fault)
             | Self::ReplyLimit(fault)
             | Self::Duplicate(fault) => Some(fault.report.get_or_insert_with(|| {
                 Box::new(Report { message: fault.message.clone(), ..Report::default() })

@@ -70,6 +70,36 @@ pub const CPU_MS: RangeInclusive<i64> = 1..=60_000;
 /// What `heap_bytes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
 pub const HEAP_BYTES: RangeInclusive<i64> = (4 << 20)..=(1 << 30);
 
+/// Documents that one run of a handler may read, keys at which there is none counted, unless
+/// `sarsen.toml` says otherwise. More: `Failure::DocumentsLimit`; so with the next three.
+pub const DOCUMENTS_READ_DEFAULT: usize = 50_000;
+
+/// The bytes of these documents.
+pub const BYTES_READ_DEFAULT: usize = 64 << 20;
+
+/// Documents that one run of a handler may write.
+pub const DOCUMENTS_WRITTEN_DEFAULT: usize = 5_000;
+
+/// The bytes of these documents, with what a record has around them.
+pub const BYTES_WRITTEN_DEFAULT: usize = 16 << 20;
+
+/// What `documents_read` in `sarsen.toml` may be. Outside: `LoadError::Settings`; so with the next
+/// three.
+pub const DOCUMENTS_READ: RangeInclusive<i64> =
+    1..=repository::limits::TRANSACTION_READS_MAX as i64;
+
+/// What `bytes_read` may be.
+pub const BYTES_READ: RangeInclusive<i64> =
+    1_024..=repository::limits::TRANSACTION_READ_BYTES_MAX as i64;
+
+/// What `documents_written` may be.
+pub const DOCUMENTS_WRITTEN: RangeInclusive<i64> =
+    1..=repository::limits::TRANSACTION_WRITES_MAX as i64;
+
+/// What `bytes_written` may be.
+pub const BYTES_WRITTEN: RangeInclusive<i64> =
+    1_024..=repository::limits::TRANSACTION_BYTES_MAX as i64;
+
 /// What `idle_minutes` in `sarsen.toml` may be. Outside: `LoadError::Settings`.
 pub const IDLE_MINUTES: RangeInclusive<i64> = 1..=525_600;
 

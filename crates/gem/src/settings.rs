@@ -3,12 +3,15 @@
 use crate::csrf;
 use crate::errors::LoadError;
 use crate::limits::{
-    CPU_MS, CSRF_LIST_MAX, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES,
-    REPLY_BYTES_MAX, SETTINGS_BYTES_MAX,
+    BYTES_READ, BYTES_WRITTEN, CPU_MS, CSRF_LIST_MAX, DOCUMENTS_READ, DOCUMENTS_WRITTEN,
+    HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES, REPLY_BYTES_MAX,
+    SETTINGS_BYTES_MAX,
 };
 use crate::route::Pattern;
 use crate::session;
 use crate::thrown::position;
+use crate::turn::Allowance;
+use repository::Usage;
 use std::fs;
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -32,6 +35,8 @@ pub(crate) struct Settings {
     pub(crate) sessions: session::Rules,
     /// Largest body of a reply, in bytes.
     pub(crate) reply_bytes: usize,
+    /// How many documents one run of a handler may read and write.
+    pub(crate) allowance: Allowance,
 }
 
 /// Reads the file `sarsen.toml` of an application.
@@ -74,7 +79,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
-        refuse_unknown(limits, "limits.", &["cpu_ms", "heap_bytes", "reply_bytes"])?;
+        refuse_unknown(limits, "limits.", LIMITS)?;
     }
     if let Some(session) = session {
         refuse_unknown(session, "session.", SESSION_KEYS)?;
@@ -87,7 +92,35 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         reply_bytes: whole(limits, "reply_bytes", REPLY_BYTES)?
             .map_or(REPLY_BYTES_MAX, |bytes| bytes as usize),
         csrf: csrf(section(table, "csrf")?)?,
+        allowance: allowance(limits)?,
     })
+}
+
+const LIMITS: &[&str] = &[
+    "cpu_ms",
+    "heap_bytes",
+    "reply_bytes",
+    "documents_read",
+    "bytes_read",
+    "documents_written",
+    "bytes_written",
+];
+
+fn allowance(section: Option<&DeTable>) -> Result<Allowance, Refusal> {
+    let Allowance(default) = Allowance::default();
+    let limit = |key, range, default| -> Result<usize, Refusal> {
+        Ok(whole(section, key, range)?.map_or(default, |limit| limit as usize))
+    };
+    Ok(Allowance(Usage {
+        documents_read: limit("documents_read", DOCUMENTS_READ, default.documents_read)?,
+        bytes_read: limit("bytes_read", BYTES_READ, default.bytes_read)?,
+        documents_written: limit(
+            "documents_written",
+            DOCUMENTS_WRITTEN,
+            default.documents_written,
+        )?,
+        bytes_written: limit("bytes_written", BYTES_WRITTEN, default.bytes_written)?,
+    }))
 }
 
 const SESSION_KEYS: &[&str] = &["idle_minutes", "lifetime_minutes", "persistent"];

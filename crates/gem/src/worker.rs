@@ -12,7 +12,7 @@ use crate::reply::Answer;
 use crate::route::{Found, Params, Steps};
 use crate::tasks::{Due, GONE, Scheduler};
 use crate::thrown::one_line;
-use crate::turn::{Started, Turn};
+use crate::turn::{Ended, Started, Turn};
 use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
 use std::any::Any;
 use std::cell::Cell;
@@ -102,7 +102,8 @@ impl Worker {
         }
         self.serve_by(|worker, engine| match route(engine, &request) {
             Ok((found, params)) => {
-                let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions);
+                let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions)
+                    .within(worker.app.settings.allowance);
                 turn.set_found(params, found.ending.clone());
                 worker.run(engine, &found, turn)
             }
@@ -203,6 +204,7 @@ impl Worker {
                 repository: &self.shared.repository,
                 cpu_limit: self.shared.cpu_limit(&self.app),
                 sessions: self.app.settings.sessions,
+                allowance: self.app.settings.allowance,
                 keeper: self.keeper(),
                 is_broken: Cell::new(false),
             };
@@ -326,9 +328,14 @@ impl Worker {
         if result.is_ok() {
             engine.slot.prolong_session();
         }
-        let (transaction, unreadable) = engine.slot.end();
-        match unreadable {
-            Some(error) => (transaction, Err(RunStop::Repository(error.to_string()))),
+        let (transaction, ended) = engine.slot.end();
+        match ended {
+            Some(Ended::Unreadable(error)) => {
+                (transaction, Err(RunStop::Repository(error.to_string())))
+            }
+            Some(Ended::Exceeded(why)) => {
+                (transaction, Err(RunStop::Handler(Stop::exceeded(result.err(), why))))
+            }
             None => (transaction, result.map_err(RunStop::Handler)),
         }
     }
@@ -370,6 +377,9 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
         RunStop::Handler(Stop::HeapLimit(thrown)) => Err(Failure::HeapLimit(fault(thrown))),
         RunStop::Handler(Stop::StackLimit(thrown)) => Err(Failure::StackLimit(fault(thrown))),
         RunStop::Handler(Stop::ReplyLimit(thrown)) => Err(Failure::ReplyLimit(fault(thrown))),
+        RunStop::Handler(Stop::DocumentsLimit(thrown)) => {
+            Err(Failure::DocumentsLimit(fault(thrown)))
+        }
         RunStop::Repository(message) => {
             // Here, not where it was noted: a request may run several times.
             log::error!("{message}");

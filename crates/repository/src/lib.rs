@@ -74,7 +74,7 @@ pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
 pub use store::Clock;
 pub use transaction::{
     CollectionEntry, Duplicate, IndexEntry, IndexPlace, IndexRead, Isolation, KnownIndex, Outcome,
-    Transaction,
+    Transaction, Usage,
 };
 pub use verify::{VerifyReport, verify};
 pub use views::OpenViews;

@@ -13,9 +13,9 @@ mod session;
 mod surroundings;
 mod tasks;
 
-use crate::turn::{Turn, TurnError};
+use crate::turn::{Ended, Turn, TurnError};
 use bytes::Bytes;
-use repository::{ReadError, Transaction};
+use repository::Transaction;
 use rquickjs::function::IntoJsFunc;
 use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString};
 use std::cell::RefCell;
@@ -54,8 +54,8 @@ impl Slot {
         self.0.borrow_mut().as_mut().expect(IN_A_TURN).lend(transaction);
     }
 
-    /// Ends the run: the transaction, and why the repository could not be read, if so.
-    pub(crate) fn end(&self) -> (Transaction, Option<ReadError>) {
+    /// Ends the run: the transaction, and why it has ended in any case, if so.
+    pub(crate) fn end(&self) -> (Transaction, Option<Ended>) {
         self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
     }
 
@@ -79,7 +79,11 @@ impl Slot {
         ctx: &Ctx<'_>,
         f: impl FnOnce(&mut Turn) -> std::result::Result<T, TurnError>,
     ) -> Result<T> {
-        self.with(f).map_err(|error| match error.status() {
+        let checked = |turn: &mut Turn| {
+            let result = f(turn);
+            turn.checked(result)
+        };
+        self.with(checked).map_err(|error| match error.status() {
             Some(status) => throw_with(ctx, &error, status),
             None => throw(ctx, error),
         })

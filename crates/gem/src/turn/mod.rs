@@ -1,6 +1,7 @@
 //! One request's turn at the repository: what the functions that JavaScript calls may do. It knows
 //! the transaction, the request and its randomness; it knows no JavaScript.
 
+mod allowance;
 mod cookies;
 mod documents;
 mod request;
@@ -20,6 +21,7 @@ use crate::session::Rules as SessionRules;
 use crate::tasks::TaskError;
 use crate::urlencoded::DecodeError;
 
+pub(crate) use allowance::Allowance;
 use cookies::SetCookie;
 use documents::Known;
 pub(crate) use documents::{Place, collection};
@@ -41,6 +43,8 @@ pub(crate) enum TurnError {
     Over,
     #[error(transparent)]
     Name(#[from] NameError),
+    #[error("{0}")]
+    Exceeded(String),
     #[error(transparent)]
     Question(#[from] query::ParameterError),
     #[error(transparent)]
@@ -114,6 +118,17 @@ impl TurnError {
     }
 }
 
+/// Why a run has ended, whatever the handler makes of it.
+#[derive(Debug, Error)]
+pub(crate) enum Ended {
+    /// The repository could not be read.
+    #[error("{0}")]
+    Unreadable(ReadError),
+    /// It has read or written more than it may.
+    #[error("{0}")]
+    Exceeded(String),
+}
+
 /// A request being served. It outlives the runs that lost to a conflict; what a run does to it is
 /// undone by `begin`.
 pub(crate) struct Turn {
@@ -148,6 +163,10 @@ pub(crate) struct Turn {
     started: Vec<Started>,
     /// The repository could not be read: whatever the handler makes of it, there is no reply.
     unreadable: Option<ReadError>,
+    /// How much a run may read and write.
+    allowance: Allowance,
+    /// It has read or written more.
+    exceeded: Option<String>,
 }
 
 impl Turn {
@@ -172,6 +191,8 @@ impl Turn {
             task: None,
             started: Vec::new(),
             unreadable: None,
+            allowance: Allowance::default(),
+            exceeded: None,
         }
     }
 
@@ -207,12 +228,14 @@ impl Turn {
         self.notes.begin();
         self.started.clear();
         self.unreadable = None;
+        self.exceeded = None;
     }
 
-    /// Ends a run: the transaction with what was staged, and why the repository could not be read,
-    /// if so.
-    pub(crate) fn end(&mut self) -> Option<(Transaction, Option<ReadError>)> {
-        Some((self.transaction.take()?, self.unreadable.take()))
+    /// Ends a run: the transaction with what was staged, and why it has ended in any case, if so.
+    pub(crate) fn end(&mut self) -> Option<(Transaction, Option<Ended>)> {
+        let unreadable = self.unreadable.take().map(Ended::Unreadable);
+        let ended = unreadable.or_else(|| self.exceeded.take().map(Ended::Exceeded));
+        Some((self.transaction.take()?, ended))
     }
 
     /// The time of the view.

@@ -95,6 +95,7 @@ impl Turn {
                 return Ok(count);
             }
             count += batch.len();
+            self.checked(Ok(()))?;
         }
     }
 

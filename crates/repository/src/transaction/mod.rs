@@ -38,6 +38,19 @@ pub enum Isolation {
     Snapshot,
 }
 
+/// What a transaction has read and staged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Documents that were read, and keys at which there was none; what is read twice counts twice.
+    pub documents_read: usize,
+    /// The bytes of these documents.
+    pub bytes_read: usize,
+    /// Documents for which something is staged.
+    pub documents_written: usize,
+    /// At most the bytes that it takes in a record.
+    pub bytes_written: usize,
+}
+
 /// One transaction on one view. Dropping it without `commit` discards its writes.
 pub struct Transaction {
     store: Arc<Store>,
@@ -60,8 +73,8 @@ pub struct Transaction {
     resolved: Resolved,
     /// The rows in indexes of `writes`, and of what is in their place.
     rows: usize,
-    /// The bytes of the documents that were read.
-    read_bytes: usize,
+    /// The documents that were read.
+    read_size: ReadSize,
     /// The document that was read and is the first of those to expire.
     first_to_expire: Option<(Timestamp, Place)>,
 }
@@ -82,7 +95,7 @@ impl Transaction {
             bytes: 0,
             resolved: Resolved::default(),
             rows: 0,
-            read_bytes: 0,
+            read_size: ReadSize::default(),
             first_to_expire: None,
         }
     }
@@ -216,7 +229,7 @@ impl Transaction {
 
     /// Counts what was read; a refusal leaves the count as it is.
     fn count_bytes(&mut self, found: &Found) -> Result<(), ReadError> {
-        found.1.as_ref().map_or(Ok(()), |document| count(document, &mut self.read_bytes))
+        self.read_size.count(found.1.as_deref())
     }
 
     /// What was read and has not expired must not have when the transaction commits: others may
@@ -275,6 +288,16 @@ impl Transaction {
         }
     }
 
+    /// What it has read and staged until now.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            documents_read: self.read_size.documents,
+            bytes_read: self.read_size.bytes,
+            documents_written: self.writes.len(),
+            bytes_written: self.bytes,
+        }
+    }
+
     /// Whether nothing is staged.
     pub fn is_unchanged(&self) -> bool {
         self.writes.is_empty()
@@ -295,12 +318,23 @@ impl Transaction {
     }
 }
 
-/// Counts a document that was read; a refusal leaves the count as it is.
-fn count(document: &Document, read_bytes: &mut usize) -> Result<(), ReadError> {
-    let bytes = *read_bytes + document.body.len();
-    if bytes > TRANSACTION_READ_BYTES_MAX {
-        return Err(ReadError::TooManyBytes);
+/// The documents that a transaction has read: by key, where nothing is counts too, in ranges, and
+/// in the place of what it stages.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadSize {
+    documents: usize,
+    bytes: usize,
+}
+
+impl ReadSize {
+    /// Counts a document; a refusal leaves the count as it is.
+    fn count(&mut self, document: Option<&Document>) -> Result<(), ReadError> {
+        let bytes = self.bytes + document.map_or(0, |document| document.body.len());
+        if bytes > TRANSACTION_READ_BYTES_MAX {
+            return Err(ReadError::TooManyBytes);
+        }
+        self.bytes = bytes;
+        self.documents += 1;
+        Ok(())
     }
-    *read_bytes = bytes;
-    Ok(())
 }

@@ -138,7 +138,7 @@ impl Transaction {
                 return Ok(Some(holder));
             }
             if let Some(document) = &document {
-                super::count(document, &mut self.read_bytes)?;
+                self.read_size.count(Some(document))?;
             }
             // It has expired and still has its row; it must not come back meanwhile.
             expired.extend(cell);

@@ -76,7 +76,7 @@ impl Transaction {
                 // One more than wanted is looked at.
                 let whole = (range.clone(), direction);
                 let cursor = Cursor::new(&self.store, &self.view, known, whole, limit + 1);
-                merge(cursor, (own, direction), limit, &mut self.read_bytes)?
+                merge(cursor, (own, direction), limit, &mut self.read_size)?
             }
             None => own.into_iter().filter_map(|(k, d)| Some((k, d?))).take(limit).collect(),
         };
@@ -322,7 +322,7 @@ fn merge(
     mut cursor: Cursor<'_>,
     (mut own, direction): (OwnWrites, Direction),
     limit: usize,
-    read_bytes: &mut usize,
+    read_size: &mut super::ReadSize,
 ) -> Result<Vec<(Key, Arc<Document>)>, ReadError> {
     let mut found = Vec::new();
     let mut next = cursor.next()?;
@@ -338,7 +338,7 @@ fn merge(
             found.extend(document);
         } else {
             if let Some((_, document)) = &next {
-                super::count(document, read_bytes)?;
+                read_size.count(Some(document))?;
             }
             found.extend(next.take());
         }
