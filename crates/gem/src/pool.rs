@@ -188,6 +188,11 @@ impl Pool {
         self.shared.tasks.look();
     }
 
+    /// Whether the crons of the application that is served have their next times.
+    pub fn are_crons_ready(&self) -> bool {
+        self.shared.tasks.is_ready()
+    }
+
     /// Looks at all tasks: somebody has changed them by a [`crate::Ledger`], so that there are so
     /// many more that wait, and so many more that are dead.
     pub fn tasks_changed(&self, waiting: i64, dead: i64) {

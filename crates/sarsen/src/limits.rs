@@ -84,6 +84,9 @@ pub const TEST_FOLDERS_MAX: usize = 1_000;
 /// Memory of the repository of one test, in bytes.
 pub const TEST_MEMORY_BYTES: u64 = 64 << 20;
 
+/// How often a test that waits for tasks looks whether they have run.
+pub const TEST_TASKS_EVERY: Duration = Duration::from_millis(2);
+
 /// Records of the log that are kept of one test. More are left out, which is said.
 pub const TEST_LOG_RECORDS_MAX: usize = 200;
 

@@ -70,7 +70,8 @@ declare module "sarsen:test" {
     request(method: string, path: string, options?: RequestOptions): Promise<TestReply>;
   }
 
-  export const clock: { advance(duration: Duration): void; now(): number };
+  /** The repository's clock; both wait until tasks that are due have run. */
+  export const clock: { advance(duration: Duration): void; settle(): void; now(): number };
 
   /** The documents; each call is a transaction of its own. */
   export const db: Db;

@@ -19,7 +19,7 @@ use repository::{Key, Repository};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -76,6 +76,8 @@ struct Desk {
     dead: AtomicI64,
     runs: AtomicU64,
     failures: AtomicU64,
+    /// Whether crons and index are there; `is_prepared` says so before they are.
+    is_ready: AtomicBool,
 }
 
 #[derive(Default)]
@@ -133,6 +135,7 @@ impl Scheduler {
             dead: AtomicI64::new(0),
             runs: AtomicU64::new(0),
             failures: AtomicU64::new(0),
+            is_ready: AtomicBool::new(false),
         });
         desk.define(definitions);
         // What is more than one page is counted when there is nothing else to do.
@@ -173,6 +176,11 @@ impl Scheduler {
         state.names.iter_mut().for_each(|name| (name.next, name.from) = (Some(0), 0));
         drop(state);
         self.desk.changed.notify_all();
+    }
+
+    /// Whether crons are there for the definitions that it has.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.desk.is_ready.load(Ordering::Relaxed)
     }
 
     /// How it stands.
@@ -224,6 +232,7 @@ impl Desk {
         let mut state = self.state.lock();
         state.names = definitions.iter().map(name).collect();
         state.is_prepared = false;
+        self.is_ready.store(false, Ordering::Relaxed);
         drop(state);
         self.changed.notify_all();
     }
@@ -329,6 +338,7 @@ impl Desk {
         if prepared.is_err() {
             self.state.lock().is_prepared = false;
         }
+        self.is_ready.store(prepared.is_ok(), Ordering::Relaxed);
         prepared
     }
 

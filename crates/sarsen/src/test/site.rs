@@ -4,15 +4,18 @@
 use super::client;
 use crate::assemble::{AssembleError, Assembly, assemble_at, take_apart};
 use crate::cli::{ServeArguments, TestArguments};
-use crate::limits::TEST_MEMORY_BYTES;
+use crate::limits::{TEST_MEMORY_BYTES, TEST_TASKS_EVERY};
 use crate::machine;
 use gem::testing::Stage;
+use gem::{Ledger, List, Pool};
 use repository::Timestamp;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How far the clock moves with each request, in milliseconds: what is made later has a later time.
 const STEP_MS: u64 = 1;
@@ -49,6 +52,9 @@ impl Site {
     pub fn stage(&self, arguments: &TestArguments) -> Stage {
         let (address, patience) = (self.assembly.server.local_addr(), arguments.timeout);
         let [step, read, moved] = [(); 3].map(|()| Arc::clone(&self.clock));
+        let pool = self.assembly.application.as_ref().map(|app| Arc::clone(&app.pool));
+        let ledger = Ledger::new(Arc::clone(&self.assembly.repository));
+        let tasks = Tasks { pool, ledger, patience };
         Stage {
             repository: Arc::clone(&self.assembly.repository),
             send: Box::new(move |sent| {
@@ -57,8 +63,10 @@ impl Site {
             }),
             now: Box::new(move || Timestamp(read.load(Ordering::SeqCst))),
             advance: Box::new(move |milliseconds| {
+                // First what is due now: crons get their next times at the time that it is.
+                tasks.settle(Timestamp(moved.load(Ordering::SeqCst)))?;
                 moved.fetch_add(milliseconds, Ordering::SeqCst);
-                Ok(())
+                tasks.settle(Timestamp(moved.load(Ordering::SeqCst)))
             }),
         }
     }
@@ -69,6 +77,37 @@ impl Site {
         if let Err(error) = take_apart(assembly) {
             log::warn!("{error}");
         }
+    }
+}
+
+/// The tasks of the application under test.
+struct Tasks {
+    pool: Option<Arc<Pool>>,
+    ledger: Ledger,
+    patience: Duration,
+}
+
+impl Tasks {
+    /// Waits until each that is due at `now` has run, or has failed and waits for another try.
+    fn settle(&self, now: Timestamp) -> Result<(), String> {
+        let Some(pool) = &self.pool else { return Ok(()) };
+        pool.look_at_clock();
+        self.wait("the start of tasks", || Ok(pool.are_crons_ready()))?;
+        self.wait("a task that is due", || {
+            let list = self.ledger.list(List::Waiting).map_err(|error| error.to_string())?;
+            Ok(list.tasks.iter().all(|task| task.due_ms > now.0))
+        })
+    }
+
+    fn wait(&self, what: &str, is_so: impl Fn() -> Result<bool, String>) -> Result<(), String> {
+        let begun = Instant::now();
+        while !is_so()? {
+            if begun.elapsed() > self.patience {
+                return Err(format!("{what}: this has not ended within {:?}", self.patience));
+            }
+            thread::sleep(TEST_TASKS_EVERY);
+        }
+        Ok(())
     }
 }
 

@@ -86,4 +86,8 @@ export const clock = Object.freeze({
   advance(duration) {
     native.testAdvance(milliseconds(duration, "clock.advance"));
   },
+  // Waits until what is due now has run: tasks that requests have started.
+  settle() {
+    native.testAdvance(0);
+  },
 });

@@ -12,6 +12,15 @@ app.get("/who", ({ request }) => request.header("cookie") ?? "nobody");
 app.get("/name/:name", ({ params }) =>
   reply({ status: 303, headers: { location: "/who", "set-cookie": `name=${params.name}` } }));
 app.get("/time", ({ time }) => ({ time }));
+app.task("mark", ({ db, payload }) => {
+  db.marks.add(payload, 1);
+});
+app.cron("0 * * * *", "tick", ({ db }) => {
+  db.marks.add("ticks", 1);
+});
+app.post("/mark/:key", ({ task, params, query }) => {
+  task("mark", params.key, { delay: query.delay ?? 0 });
+});
 app.get("/fails", () => {
   console.log("on the way to the mistake");
   throw new Error("a mistake");

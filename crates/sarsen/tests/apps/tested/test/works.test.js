@@ -61,6 +61,18 @@ test("the clock stands still but for requests and for what it is advanced by", a
   expect((await client().get("/time")).json().time).toBe(clock.now());
 });
 
+test("tasks and crons run when they are due, and not before", async () => {
+  await client().post("/mark/now");
+  await client().post("/mark/later?delay=2h");
+  clock.settle();
+  expect([db.marks.get("now"), db.marks.get("later")]).toEqual([1, undefined]);
+  clock.advance("119m");
+  expect(db.marks.get("later")).toBeUndefined();
+  clock.advance("2m");
+  expect(db.marks.get("later")).toBe(1);
+  expect(db.marks.get("ticks")).toBeGreaterThan(0);
+});
+
 test("expectations", () => {
   expect({ a: 1, b: undefined }).toEqual({ a: 1 });
   expect({ a: { b: 1, c: 2 } }).toMatchObject({ a: { b: 1 } });
