@@ -1,6 +1,6 @@
 //! Services as clients of the document API meet them.
 
-use crate::site::{Reply, Site, bare, get, patch, put, with_json, with_type};
+use crate::site::{Reply, Site, bare, get, patch, put, until, with_json, with_type};
 use faces::ServerOptions;
 use gem::{App, Pool, PoolOptions};
 use std::fs;
@@ -348,6 +348,28 @@ fn functions_may_await_what_is_performed_beside_the_gems() {
     let list = format!(r#"[{{{step},"value":{}}},{{{step},"value":{}}}]"#, right(2), right(3));
     assert_eq!(site.transact("", "Idempotency-Key: \"k\"\r\n", &list).status, 200);
     assert_eq!(site.ask(&get("/db/users/ada")).json()["n"], 3);
+}
+
+#[test]
+fn functions_may_start_tasks() {
+    let site = site(
+        r#"
+app.task("tell", ({ db, payload }) => { db.told.put(payload.key, true); });
+app.service("notes", {
+  onPut({ task, key, body }) {
+    task("tell", { key });
+    if (body.refused) refuse(409, "no");
+  },
+});
+app.post("/put", ({ db }) => { db.notes.put("b", {}); });
+"#,
+    );
+    assert_eq!(site.ask(&put("/db/notes/r", "", r#"{"refused":true}"#)).status, 409);
+    assert_eq!(site.ask(&put("/db/notes/a", "", "{}")).status, 201);
+    assert_eq!(site.ask(&with_json("POST", "/put", "", "")).status, 204);
+    let is_told = |key: &str| site.ask(&get(&format!("/db/told/{key}"))).status == 200;
+    until(|| is_told("a") && is_told("b"));
+    assert!(!is_told("r"), "nothing was committed");
 }
 
 #[test]

@@ -379,7 +379,7 @@ declare module "sarsen" {
 
   /** The functions of a collection's service; what they return is shown or stored. */
   export interface Service<T> {
-    onGet?(call: ServiceCall<T>): T | void | Promise<T | void>;
+    onGet?(call: ServiceCall<T>): any;
     onPost?(call: ServiceCall<T>): T | void | Promise<T | void>;
     onPut?(call: ServiceCall<T>): T | void | Promise<T | void>;
     onPatch?(call: ServiceCall<T>): T | void | Promise<T | void>;
@@ -399,6 +399,8 @@ declare module "sarsen" {
     readonly request: Request;
     readonly session: DeepReadonly<Declared<SessionData, Record<string, any>>>;
     readonly time: number;
+    /** Starts a task with the commit. */
+    readonly task: StartTask;
     /** The id of the token that the request came with. */
     readonly principal: string | undefined;
   }

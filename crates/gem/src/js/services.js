@@ -106,6 +106,11 @@ class Call {
     return this.#turn.time;
   }
 
+  // Starts a task with the commit, as in handlers.
+  get task() {
+    return this.#turn.task;
+  }
+
   // The id of the token that the request came with; undefined without one.
   get principal() {
     check(this.#life);

@@ -9,6 +9,7 @@ mod command_line;
 mod counter;
 mod crash;
 mod errors;
+mod expiries;
 #[allow(dead_code, clippy::unwrap_used)]
 #[path = "../../../faces/tests/http/frames.rs"]
 mod frames;
