@@ -14,6 +14,7 @@ mod content_of;
 pub(crate) mod cors;
 mod exchange;
 mod failure;
+mod files;
 pub(crate) mod forwarded;
 mod framing;
 mod http1;

@@ -2,10 +2,11 @@
 
 use crate::engine::Engine;
 use crate::errors::LoadError;
+use crate::files::Files;
 use crate::limits::{LOAD_HEAP_BYTES, THREAD_STACK_BYTES};
-use crate::modules::Sources;
 use crate::services::Services;
 use crate::settings::{self, Settings};
+use crate::sources::Sources;
 use crate::tasks::Definition;
 use std::path::Path;
 use std::thread;
@@ -19,10 +20,11 @@ pub struct App {
 }
 
 impl App {
-    /// Reads and checks `folder` (`sarsen.toml`, `app.js`, and what they import).
+    /// Reads and checks `folder` (`sarsen.toml`, `app.js` or `app.ts`, and what they import).
     pub fn load(folder: &Path) -> Result<Self, LoadError> {
-        let sources = Sources::open(folder)?;
+        let mut sources = Sources::open(folder)?;
         let settings = settings::read(&folder.join("sarsen.toml"))?;
+        sources.read_files()?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
         let (sources, services, tasks) = on_a_workers_stack(|| Engine::read(sources, heap))?;
         Ok(Self { settings, sources, services, tasks })
@@ -41,6 +43,11 @@ impl App {
     /// Checks that a worker with this heap can load it.
     pub(crate) fn check(&self, heap_limit: usize) -> Result<(), LoadError> {
         on_a_workers_stack(|| Engine::start(&self.sources, heap_limit).map(drop))
+    }
+
+    /// The files of its `public/`.
+    pub fn files(&self) -> &Files {
+        self.sources.files()
     }
 
     /// Its name, from `sarsen.toml`.

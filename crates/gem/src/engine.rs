@@ -7,14 +7,16 @@ mod tasks;
 use crate::base64;
 use crate::budget::Budget;
 use crate::errors::LoadError;
+use crate::files::Files;
 use crate::handlers::{Handlers, Kept};
 use crate::limits::{LOAD_CPU, ROUTES_MAX, SCRIPT_STACK_BYTES};
-use crate::modules::{MAIN, Modules, OWN, Sources};
+use crate::modules::{Modules, OWN};
 use crate::natives::{Slot, natives};
 use crate::rejections::Rejections;
 use crate::reply::{Answer, ReplyError};
 use crate::route::{Found, Routes};
 use crate::services::Services;
+use crate::sources::Sources;
 use crate::tasks::Definition;
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
@@ -23,6 +25,7 @@ use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
 use service::Calls;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 pub(crate) use service::{Asked, Called};
@@ -352,7 +355,7 @@ impl Loading<'_> {
         let broken = |error: rquickjs::Error| {
             LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
         };
-        let own = OwnModules::load(ctx, slot).map_err(broken)?;
+        let own = OwnModules::load(ctx, slot, self.modules.files()).map_err(broken)?;
         let main = self.main(ctx)?;
         let routes = own.routes(&main).map_err(broken)?;
         let Some(routes) = routes else {
@@ -380,9 +383,8 @@ impl Loading<'_> {
 
     /// Loads the application's modules.
     fn main<'js>(&self, ctx: &Ctx<'js>) -> Result<Module<'js, Evaluated>, LoadError> {
-        let name = self.modules.sources().name(MAIN);
-        let text = self.modules.text(MAIN);
-        let text = text.map_err(|why| self.refused(&why))?;
+        let name = self.modules.main();
+        let text = self.modules.main_text()?;
         let evaluate = || {
             let (module, promise) =
                 Module::declare(ctx.clone(), name.as_str(), text.as_bytes())?.eval()?;
@@ -400,6 +402,9 @@ impl Loading<'_> {
         if matches!(error, rquickjs::Error::WouldBlock) {
             return self.refused("it awaits a promise that never settles");
         }
+        if let Some(missing) = self.modules.missing(&thrown.message) {
+            return missing;
+        }
         match (thrown.place, self.modules.take_failed()) {
             (Some(place), _) => LoadError::Module { place, why: thrown.message },
             (None, Some(import)) => import,
@@ -413,7 +418,7 @@ impl Loading<'_> {
     }
 
     fn refused(&self, why: &str) -> LoadError {
-        LoadError::Module { place: self.modules.sources().name(MAIN), why: why.to_owned() }
+        LoadError::Module { place: self.modules.main(), why: why.to_owned() }
     }
 }
 
@@ -421,12 +426,12 @@ impl Loading<'_> {
 struct OwnModules<'js>(Object<'js>);
 
 impl<'js> OwnModules<'js> {
-    fn load(ctx: &Ctx<'js>, slot: &Slot) -> rquickjs::Result<Self> {
+    fn load(ctx: &Ctx<'js>, slot: &Slot, files: Arc<Files>) -> rquickjs::Result<Self> {
         let (module, promise) = Module::declare(ctx.clone(), OWN.0, OWN.1)?.eval()?;
         promise.finish::<()>()?;
         let exports = module.namespace()?;
         let bind: Function = exports.get("bind")?;
-        bind.call::<_, ()>((natives(ctx, slot)?,))?;
+        bind.call::<_, ()>((natives(ctx, slot, files)?,))?;
         Ok(Self(exports))
     }
 

@@ -21,6 +21,14 @@ pub enum LoadError {
         /// What to do, if that is known.
         hint: &'static str,
     },
+    /// A file of `public/` cannot be served.
+    #[error("{}: {why}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What was expected, what was found and what to do.
+        why: String,
+    },
     /// `sarsen.toml` is not as it must be.
     #[error("{place}: {why}")]
     Settings {

@@ -20,8 +20,10 @@ mod errors;
 mod exchange;
 mod expiry;
 mod failed;
+mod files;
 pub mod fuzzing;
 mod handlers;
+mod imports;
 pub mod limits;
 mod modules;
 mod multipart;
@@ -36,10 +38,12 @@ mod services;
 mod session;
 mod settings;
 mod share;
+mod sources;
 mod tasks;
 pub mod testing;
 mod thrown;
 mod turn;
+mod typescript;
 mod urlencoded;
 mod worker;
 
@@ -52,6 +56,7 @@ pub use exchange::{Reply, Request, Respond};
 pub use failed::{
     CodeFrame, ErrorLog, ErrorLogFigures, ErrorsRead, Kept, Report, read as read_errors,
 };
+pub use files::{Coding, File, Files, Found};
 pub use pool::{Pool, PoolLoad, PoolOptions};
 pub use services::{Method, Service, Services};
 pub use tasks::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskFigures, TaskList};

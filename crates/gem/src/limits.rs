@@ -12,6 +12,17 @@ pub const NAME_CHARS_MAX: usize = 64;
 /// Largest module of an application, in bytes. Larger: `LoadError::Module`.
 pub const MODULE_BYTES_MAX: u64 = 4 << 20;
 
+/// Largest module of TypeScript, in bytes. Larger: `LoadError::Module`.
+pub const TYPESCRIPT_BYTES_MAX: usize = 1 << 20;
+
+/// Brackets inside each other in a module of TypeScript. More: `LoadError::Module`.
+pub const TYPESCRIPT_NESTING_MAX: usize = 500;
+
+/// Stack of the thread that parses a module of TypeScript, in bytes: address space, of which memory
+/// is only what is used. The parser takes at most 330 bytes of stack per byte of a text (`a=>a=>`),
+/// and 2,300 per bracket (docs/decisions/0012).
+pub const TYPESCRIPT_STACK_BYTES: usize = 512 << 20;
+
 /// Most modules of one application. More: `LoadError::Module`.
 pub const MODULES_MAX: usize = 500;
 
@@ -28,6 +39,24 @@ pub const CONSTRAINT_CHARS_MAX: usize = 10_000;
 /// Combinations of middleware and routes that a worker keeps ready. More: those are put together
 /// for each request.
 pub const CHAINS_MAX: usize = 4_000;
+
+/// Most files in `public/`. More: `LoadError::File`.
+pub const FILES_MAX: usize = 10_000;
+
+/// Largest file in `public/`, in bytes. Larger: `LoadError::File`.
+pub const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Bytes of all files in `public/`, which are kept in memory. More: `LoadError::File`.
+pub const FILES_BYTES_MAX: u64 = 256 << 20;
+
+/// Folders inside each other in `public/`. More: `LoadError::File`.
+pub const FILES_DEPTH_MAX: usize = 32;
+
+/// Smallest file that is compressed, in bytes. A smaller one fits one packet as it is.
+pub const CODED_FILE_BYTES_MIN: usize = 1_024;
+
+/// Largest file that is compressed, in bytes. A larger one is sent as it is.
+pub const CODED_FILE_BYTES_MAX: usize = 8 << 20;
 
 /// Most collections of one application that have a service. More: `LoadError::Module`.
 pub const SERVICES_MAX: usize = 1_000;
@@ -307,5 +336,8 @@ const _: () =
 // A cookie counts as long as it may live.
 const _: () =
     assert!(SIGNING_KEY_AGE.as_secs() * (SIGNING_KEYS_MAX as u64 - 1) >= COOKIE_MAX_AGE_S as u64);
+const _: () = assert!(TYPESCRIPT_BYTES_MAX as u64 <= MODULE_BYTES_MAX);
+const _: () =
+    assert!(TYPESCRIPT_BYTES_MAX * 330 + TYPESCRIPT_NESTING_MAX * 2_300 < TYPESCRIPT_STACK_BYTES);
 const _: () = assert!(SCRIPT_STACK_BYTES * 4 <= THREAD_STACK_BYTES);
 const _: () = assert!(MESSAGE_BYTES_MAX <= LOG_RECORD_BYTES_MAX);

@@ -254,7 +254,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// How many characters must change to make `b` of `a` (Levenshtein 1965).
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -33,7 +33,7 @@ fn range(text: &str) -> Option<Range> {
 }
 
 /// In thousandths (§12.4.2).
-fn weight(text: &str) -> Option<u16> {
+pub(super) fn weight(text: &str) -> Option<u16> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_written_so = fraction.len() <= 3 && fraction.bytes().all(|b| b.is_ascii_digit());
     let thousandths: u16 = format!("{fraction:0<3}").parse().ok().filter(|_| is_written_so)?;

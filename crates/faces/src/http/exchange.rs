@@ -6,7 +6,7 @@ use crate::dispatch::{Answer, Call, dispatch};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
 use crate::http::rest::{self, Route};
-use crate::http::{app, body, framing, live, page};
+use crate::http::{app, body, files, framing, live, page};
 use crate::problem::Problem;
 use crate::surface::Template;
 use bytes::Bytes;
@@ -50,6 +50,9 @@ pub(super) async fn answer(
             return live::serve(live, parts, (asker, connection)).await.map(Settled::Page);
         }
         Route::App => {
+            if let Some(file) = files::answer(parts, reactor).await {
+                return file.map(Settled::Page);
+            }
             let read = body::read(body, reactor).await?;
             (Call::App(app::request(parts, asker, read.bytes)), Some(read.reserved))
         }

@@ -12,6 +12,7 @@ mod cors;
 mod documents;
 mod drain;
 mod errors;
+mod files;
 mod forwarded;
 mod frames;
 mod framing;

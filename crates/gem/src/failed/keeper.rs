@@ -2,7 +2,7 @@
 
 use super::{ErrorLog, Report};
 use crate::errors::Failure;
-use crate::modules::Sources;
+use crate::sources::Sources;
 
 /// What it needs.
 pub(crate) struct Keeper<'a> {

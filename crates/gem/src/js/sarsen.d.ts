@@ -430,6 +430,12 @@ declare module "sarsen" {
   /** Text that is HTML on purpose. Never give it anything that a visitor wrote. */
   export function raw(text: string): Html;
 
+  /**
+   * The URL of a file in `public/`, with the hash of its content: browsers keep what they get there
+   * for a year. `asset("/style.css")` is `/style.css?v=...`. Throws if there is no such file.
+   */
+  export function asset(path: string): string;
+
   type HeaderValues = Record<string, string | number | readonly (string | number)[]>;
 
   export interface ReplyOptions {

@@ -2,6 +2,7 @@
 //! the turn that is being served, does one thing, and turns an error into an exception.
 
 mod asides;
+mod assets;
 mod base64;
 mod cookies;
 mod documents;
@@ -13,6 +14,7 @@ mod session;
 mod surroundings;
 mod tasks;
 
+use crate::files::Files;
 use crate::turn::{Ended, Turn, TurnError};
 use bytes::Bytes;
 use repository::Transaction;
@@ -21,6 +23,7 @@ use rquickjs::{Ctx, Exception, Function, Object, Result, String as JsString};
 use std::cell::RefCell;
 use std::fmt::Display;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The turn that is being served on this engine; `None` between requests and while loading.
 #[derive(Clone, Default)]
@@ -102,7 +105,7 @@ fn throw_with(ctx: &Ctx<'_>, error: &TurnError, status: u16) -> rquickjs::Error 
 }
 
 /// The object that `native.js` is given.
-pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
+pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot, files: Arc<Files>) -> Result<Object<'js>> {
     let natives = Natives { object: Object::new(ctx.clone())?, slot };
     natives.documents()?;
     natives.results()?;
@@ -115,6 +118,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot) -> Result<Object<'js>> {
     natives.bodies()?;
     natives.checks()?;
     natives.surroundings()?;
+    natives.assets(files)?;
     Ok(natives.object)
 }
 

@@ -4,16 +4,19 @@ use super::modules::OWN;
 use super::natives::{OnStage, add};
 use super::{Stage, TestFailure};
 use crate::errors::LoadError;
+use crate::files::Files;
 use crate::limits::{LOAD_CPU, SCRIPT_STACK_BYTES, TEST_HEAP_BYTES};
-use crate::modules::{Modules, Sources};
+use crate::modules::Modules;
 use crate::natives::{Slot, natives};
 use crate::rejections::Rejections;
+use crate::sources::Sources;
 use crate::thrown::Thrown;
 use rquickjs::loader::Loader;
 use rquickjs::{Context, Ctx, Function, Module, Object, Persistent, Runtime};
 use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A file of tests, loaded. It stays on the thread that made it, whose stack is to have
@@ -53,7 +56,9 @@ impl TestFile {
     /// Loads the file at `path` below the application's `folder`.
     pub fn load(folder: &Path, path: &str) -> Result<Self, LoadError> {
         let refused = |error: rquickjs::Error| LoadError::Worker(error.to_string());
-        let modules = Modules::for_tests(Sources::open(folder)?);
+        let mut sources = Sources::open(folder)?;
+        sources.read_files()?;
+        let modules = Modules::for_tests(sources);
         let runtime = Runtime::new().map_err(refused)?;
         runtime.set_memory_limit(TEST_HEAP_BYTES);
         runtime.set_max_stack_size(SCRIPT_STACK_BYTES);
@@ -142,7 +147,7 @@ fn load(
     let broken = |error: rquickjs::Error| {
         LoadError::Worker(format!("Sarsen's modules: {}", Thrown::catch(ctx, &error)))
     };
-    let own = own(ctx, stage).map_err(broken)?;
+    let own = own(ctx, stage, modules.files()).map_err(broken)?;
     let function = |name| own.get::<_, Function>(name).map_err(broken);
     let name = modules.sources().name(path);
     evaluate(ctx, (modules, &name)).map_err(|error| {
@@ -159,12 +164,12 @@ fn load(
 }
 
 /// Evaluates the modules of Sarsen's own, and gives what the first of them exports.
-fn own<'js>(ctx: &Ctx<'js>, stage: &OnStage) -> rquickjs::Result<Object<'js>> {
+fn own<'js>(ctx: &Ctx<'js>, stage: &OnStage, files: Arc<Files>) -> rquickjs::Result<Object<'js>> {
     let (module, promise) = Module::declare(ctx.clone(), OWN.0, OWN.1)?.eval()?;
     promise.finish::<()>()?;
     let exports = module.namespace()?;
     let slot = Slot::default();
-    let natives = natives(ctx, &slot)?;
+    let natives = natives(ctx, &slot, files)?;
     add(&natives, &slot, stage)?;
     exports.get::<_, Function>("bind")?.call::<_, ()>((natives,))?;
     Ok(exports)
