@@ -107,7 +107,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record json index operations filter bound cursor json-patch merge-patch form route; do \
+	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

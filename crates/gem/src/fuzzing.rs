@@ -1,6 +1,7 @@
 //! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
 use crate::body;
+use crate::cookie::{self, NewCookie};
 use crate::exchange::Request;
 use crate::multipart::Content;
 use crate::route::{Entry, Kind, Pattern, Routes, Steps};
@@ -51,4 +52,24 @@ pub fn routes(patterns: &[&str], path: &str) -> Option<(Vec<u32>, Vec<u32>)> {
         Steps::Many(places) => places.into(),
     };
     Some((led, fit))
+}
+
+/// The value of a cookie in a Cookie field.
+pub fn cookie(field: &str, name: &str) -> Option<String> {
+    cookie::raw([field].into_iter(), name).map(cookie::decoded)
+}
+
+/// The Set-Cookie field of a cookie, or why it cannot be set.
+pub fn set_cookie(name: &str, value: &str, path: &str) -> Result<String, String> {
+    let new = NewCookie {
+        name: name.to_owned(),
+        value: value.to_owned(),
+        path: path.to_owned(),
+        domain: None,
+        max_age: None,
+        is_http_only: false,
+        is_secure: true,
+        same_site: "Lax".to_owned(),
+    };
+    new.field(None).map_err(|error| error.to_string())
 }

@@ -35,3 +35,8 @@ fn forms() {
 fn routes() {
     smoke("route", 30_000);
 }
+
+#[test]
+fn cookies() {
+    smoke("cookie", 30_000);
+}

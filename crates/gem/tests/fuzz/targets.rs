@@ -39,6 +39,15 @@ pub const TARGETS: &[Target] = &[
             b"/:a{\\w+}/b\n/:a{[a-c\\-.]}/b\n//b\xff//b",
         ],
     },
+    Target {
+        name: "cookie",
+        run: cookie,
+        seeds: &[
+            b"a\xffx=1; a=\"b c\"; a=2;; =; a",
+            b"theme\xffdark blue; Path=/x\r\nSet-Cookie: b=c",
+            b"__Host-id\xff%41%zz%c3%28\xc3\xbc,\\",
+        ],
+    },
 ];
 
 fn parts(input: &[u8]) -> Option<(&str, &[u8])> {
@@ -129,5 +138,24 @@ fn route(input: &[u8]) {
     let patterns: Vec<&str> = patterns.split('\n').collect();
     if let Some((led, fit)) = fuzzing::routes(&patterns, path) {
         assert_eq!(led, fit, "{path:?} among {patterns:?}");
+    }
+}
+
+/// Whatever a Cookie field holds can be read. A value that can be set is read again as it was, and
+/// a Set-Cookie field is one field of visible text with the attributes that were meant.
+fn cookie(input: &[u8]) {
+    let Some((name, text)) = parts(input) else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let _ = fuzzing::cookie(text, name);
+    if let Ok(field) = fuzzing::set_cookie(name, text, "/") {
+        let (pair, attributes) = field.split_once(';').expect("attributes follow");
+        assert_eq!(attributes, " Path=/; SameSite=Lax; Secure");
+        assert!(pair.bytes().all(|byte| byte.is_ascii_graphic()), "{pair:?}");
+        let sent = format!("{name}2=1; {pair}; {name}=3");
+        assert_eq!(fuzzing::cookie(&sent, name).as_deref(), Some(text), "{sent}");
+    }
+    if let Ok(field) = fuzzing::set_cookie(name, "", text) {
+        assert_eq!(field, format!("{name}=; Path={text}; SameSite=Lax; Secure"));
+        assert!(!text.contains(';'));
     }
 }
