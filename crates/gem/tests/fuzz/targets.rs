@@ -35,6 +35,7 @@ pub const TARGETS: &[Target] = &[
         seeds: &[
             b"/a/:id\n/a/new\n/a/*\n/*\xff/a/new",
             b"/:x{[0-9]{2,4}}/*\n/:x{en|de}/:y?\n/:z?\n/\xff/12/",
+            b"/:x{en|de}/:y?\n/:z?\n/en/:w?\xff/en",
             b"/f/:path{.+}\n/f/:path{.*}\n/f/*/g\n/f\n/f/\xff/f/a%2Fb/%c3%a9",
             b"/:a{\\w+}/b\n/:a{[a-c\\-.]}/b\n//b\xff//b",
         ],
