@@ -4,6 +4,7 @@
 mod abuse;
 mod admin;
 mod app_tests;
+mod bank;
 mod bodies;
 mod command_line;
 mod counter;
