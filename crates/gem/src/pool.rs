@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::aside::{Back, Executor};
+use crate::collections;
 use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
@@ -81,6 +82,7 @@ impl Pool {
     ) -> Result<Self, LoadError> {
         let PoolOptions { cpu_limit, heap_limit, .. } = options;
         let workers = options.workers.max(1);
+        collections::apply(&app.settings.collections, &repository)?;
         let definitions = app.tasks().to_vec();
         let current = Arc::new(Current::new(app));
         let queue = Arc::new(Queue::new(options.queue).with_tasks(gems_for_tasks(workers)));
@@ -123,6 +125,7 @@ impl Pool {
     /// before; each submitted after this returns meets the new one. An error changes nothing.
     pub fn reload(&self, app: App) -> Result<(), LoadError> {
         app.check(self.shared.heap_limit(&app))?;
+        collections::apply(&app.settings.collections, &self.shared.repository)?;
         let definitions = app.tasks().to_vec();
         self.shared.current.set(app);
         self.queue.change();

@@ -1,5 +1,6 @@
 //! `sarsen.toml`: what an application says about itself. Keys that are not known are refused.
 
+use crate::collections::{self, Wanted};
 use crate::csrf;
 use crate::errors::LoadError;
 use crate::limits::{
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) reply_bytes: usize,
     /// How many documents one run of a handler may read and write.
     pub(crate) allowance: Allowance,
+    /// What its collections are to be like.
+    pub(crate) collections: Vec<Wanted>,
 }
 
 /// Reads the file `sarsen.toml` of an application.
@@ -55,12 +58,12 @@ pub(crate) fn read(file: &Path) -> Result<Settings, LoadError> {
 }
 
 /// Where and why a settings file is refused, the place as a byte offset.
-struct Refusal {
+pub(crate) struct Refusal {
     at: usize,
     why: String,
 }
 
-fn refusal(span: Range<usize>, why: impl Into<String>) -> Refusal {
+pub(crate) fn refusal(span: Range<usize>, why: impl Into<String>) -> Refusal {
     Refusal { at: span.start, why: why.into() }
 }
 
@@ -75,7 +78,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let table = DeTable::parse(text)
         .map_err(|error| refusal(error.span().unwrap_or(0..0), one_line(error.message())))?;
     let table = table.get_ref();
-    refuse_unknown(table, "", &["name", "csrf", "limits", "session"])?;
+    refuse_unknown(table, "", &["name", "csrf", "limits", "session", "collections"])?;
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
@@ -93,6 +96,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
             .map_or(REPLY_BYTES_MAX, |bytes| bytes as usize),
         csrf: csrf(section(table, "csrf")?)?,
         allowance: allowance(limits)?,
+        collections: collections::read(section(table, "collections")?)?,
     })
 }
 

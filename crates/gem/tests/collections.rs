@@ -1,0 +1,92 @@
+//! `[collections.NAME]` in `sarsen.toml`: settings that are there when the application is served.
+#![allow(clippy::unwrap_used)] // A test fails by panicking.
+
+mod support;
+
+use repository::{CollectionName, Durability, Settings};
+use support::{Setup, load, load_error, site_with};
+
+const SETTINGS: &str = r#"
+[collections.notes]
+durability = "written"
+expiry = 60000
+
+[[collections.notes.indexes]]
+name = "by_state"
+paths = [{ path = "/state", kind = "text" }, { path = "/n" }]
+unique = true
+
+[collections.plain]
+"#;
+
+fn notes() -> CollectionName {
+    CollectionName::new("notes").unwrap()
+}
+
+#[test]
+fn they_are_set_at_the_start_and_only_where_they_differ() {
+    let site = site_with("", Setup { settings: SETTINGS, ..Setup::default() });
+    let settings = site.repository.settings(&notes());
+    assert_eq!((settings.durability, settings.expiry_ms), (Durability::Written, Some(60_000)));
+    let index = &settings.indexes[0];
+    assert_eq!((index.name.as_str(), index.paths.len(), index.unique), ("by_state", 2, true));
+    let wait = || {
+        while site.repository.indexes().iter().any(|i| i.state != repository::IndexState::Ready) {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+    };
+    let again = || {
+        let toml = format!("name = \"test\"\n{SETTINGS}");
+        let folder = support::folder(&[("app.js", APP), ("sarsen.toml", &toml)]);
+        site.pool.reload(load(folder.path()).unwrap())
+    };
+    wait();
+    let before = site.written();
+    again().unwrap();
+    assert_eq!(site.written(), before, "nothing differs, so nothing is written");
+    // What the file names is as the file says; what it does not name stays.
+    let by_http = r#"{"durability":"synced","overwrite":"conditional"}"#;
+    site.repository.configure(&notes(), &Settings::from_json(by_http).unwrap()).unwrap();
+    again().unwrap();
+    let settings = site.repository.settings(&notes());
+    assert_eq!(settings.durability, Durability::Written);
+    assert_eq!(settings.indexes.len(), 1);
+    assert!(settings.to_json().contains(r#""overwrite":"conditional""#));
+}
+
+const APP: &str = "import { App } from \"sarsen\"; export default new App();";
+
+#[test]
+fn mistakes_have_a_place() {
+    for (text, expected) in [
+        ("[collections.notes]\ndurability = \"quick\"", "3:14: settings: durability is \"synced\""),
+        ("[collections.notes]\nexpirey = 5", "3:1: settings: the whole has no \"expirey\""),
+        ("[collections.notes]\nexpiry = 0", "3:10: settings: expiry is a whole number"),
+        ("[collections.notes]\nexpiry = 1.5", "3:10: expected a text, a whole number"),
+        ("[[collections.notes.indexes]]\nname = \"a\"", "2:1: settings: indexes/0 needs \"paths\""),
+        (
+            "[[collections.notes.indexes]]\nname = \"a\"\npaths = [{ path = \"/x\", kind = 5 }]",
+            "4:32: settings: indexes/0/paths/0/kind is \"text\"",
+        ),
+        ("[collections.Notes]", "2:14: a collection name is"),
+        ("[collections._tasks]", "2:14: _tasks: collections whose names start with _"),
+        ("[collections]\nnotes = 5", "3:9: expected a section [collections.notes]"),
+    ] {
+        let toml = format!("name = \"x\"\n{text}\n");
+        let message = load_error(&[("sarsen.toml", &toml), ("app.js", APP)]);
+        assert!(message.starts_with(&format!("sarsen.toml:{expected}")), "{text}: {message}");
+    }
+}
+
+#[test]
+fn what_a_collection_cannot_become_is_refused_and_nothing_is_set() {
+    let site = site_with("", Setup::default());
+    site.store_json("notes", "a", "1");
+    let toml = "name = \"test\"\n[collections.alpha]\nexpiry = 5\n\
+                [collections.notes]\ndurability = \"volatile\"\n";
+    let folder = support::folder(&[("app.js", APP), ("sarsen.toml", toml)]);
+    let refused = site.pool.reload(load(folder.path()).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("notes") && refused.contains("volatile"), "{refused}");
+    let alpha = site.repository.settings(&CollectionName::new("alpha").unwrap());
+    assert_eq!(alpha, Settings::default(), "all or nothing");
+}
