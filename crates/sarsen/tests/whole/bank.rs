@@ -1,5 +1,5 @@
-//! `apps/bank` while its server is killed again and again: transfers among 10 accounts make and lose
-//! no money, and every acknowledged transfer is there once.
+//! `apps/bank` while its server is killed again and again: transfers among 10 accounts make and
+//! lose no money, and every acknowledged transfer is there once.
 
 use crate::harness::{Server, Site, root};
 use crate::http::Client;
@@ -15,7 +15,7 @@ const CLIENTS: u64 = 16;
 const ACCOUNTS: [&str; 10] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
 
 /// What each account has in the beginning, in cents.
-const BEGIN: i64 = 100_000_000_00;
+const BEGIN: i64 = 10_000_000_000;
 
 /// Tells transfers apart: each moves another amount, in cents.
 static NEXT_AMOUNT: AtomicU64 = AtomicU64::new(1);
