@@ -32,6 +32,8 @@ pub const LICENCES: &[&str] = &[
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
+    // The list of roots that TLS trusts (webpki-roots): data, not code.
+    "CDLA-Permissive-2.0",
     "ISC",
     "MIT",
     "Unicode-3.0",

@@ -1,5 +1,6 @@
 //! An application: its settings and its sources, checked before any worker starts.
 
+use crate::aside::fetch::{Client, certificates};
 use crate::engine::Engine;
 use crate::errors::LoadError;
 use crate::files::Files;
@@ -9,6 +10,7 @@ use crate::settings::{self, Settings};
 use crate::sources::Sources;
 use crate::tasks::Definition;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
 /// An application, read from its folder and checked: it parses and its module loads.
@@ -17,6 +19,7 @@ pub struct App {
     pub(crate) sources: Sources,
     services: Services,
     tasks: Vec<Definition>,
+    client: Arc<Client>,
 }
 
 impl App {
@@ -25,9 +28,10 @@ impl App {
         let mut sources = Sources::open(folder)?;
         let settings = settings::read(&folder.join("sarsen.toml"))?;
         sources.read_files()?;
+        let client = client(folder, &settings)?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
         let (sources, services, tasks) = on_a_workers_stack(|| Engine::read(sources, heap))?;
-        Ok(Self { settings, sources, services, tasks })
+        Ok(Self { settings, sources, services, tasks, client })
     }
 
     /// What it has bound to collections.
@@ -38,6 +42,11 @@ impl App {
     /// Its tasks and crons.
     pub(crate) fn tasks(&self) -> &[Definition] {
         &self.tasks
+    }
+
+    /// Who asks other servers for its tasks.
+    pub(crate) fn client(&self) -> &Arc<Client> {
+        &self.client
     }
 
     /// Checks that a worker with this heap can load it.
@@ -54,6 +63,21 @@ impl App {
     pub fn name(&self) -> &str {
         &self.settings.name
     }
+}
+
+/// With the certificates that the settings name.
+fn client(folder: &Path, settings: &Settings) -> Result<Arc<Client>, LoadError> {
+    let policy = settings.fetch.clone();
+    let Some(name) = &policy.certificates else { return Ok(Arc::new(Client::new(policy, None))) };
+    let path = folder.join(name);
+    let text = std::fs::read(&path).map_err(|source| LoadError::Read {
+        path: path.clone(),
+        source: Arc::new(source),
+        hint: "; sarsen.toml names it: [fetch] certificates",
+    })?;
+    let place = path.display().to_string();
+    let found = certificates(&text).map_err(|why| LoadError::Settings { place, why })?;
+    Ok(Arc::new(Client::new(policy, Some(&found))))
 }
 
 /// Runs `load` on a thread as the workers have, so that what loads here has the same stack there.

@@ -323,6 +323,33 @@ pub const TASK_LIST_MAX: usize = 1_000;
 /// Dead tasks that one transaction lets wait again. More are the next one's.
 pub const TASK_RETRIES_MAX: usize = 200;
 
+/// Threads that ask other servers for tasks.
+pub const FETCH_THREADS: usize = 16;
+
+/// Requests to other servers that may wait for one of these threads. More: the task waits and
+/// runs again.
+pub const FETCH_QUEUE: usize = 1_024;
+
+/// Time for looking up a host, and for connecting to it. Longer: the promise is rejected.
+pub const FETCH_CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// Look-ups of hosts that are under way at once, those included for which nobody waits any more.
+/// More: the promise is rejected.
+pub const FETCH_LOOKUPS_MAX: usize = 64;
+
+/// Redirects that one call follows. More: the promise is rejected.
+pub const FETCH_REDIRECTS_MAX: usize = 10;
+
+/// Largest body of a request to another server, in bytes. Larger: the promise is rejected.
+pub const FETCH_BODY_BYTES_MAX: usize = 4 << 20;
+
+/// Largest body of another server's reply, in bytes. Larger: the promise is rejected.
+pub const FETCH_REPLY_BYTES_MAX: usize = 4 << 20;
+
+/// Most hosts, and most networks, that `[fetch]` in `sarsen.toml` names. More:
+/// `LoadError::Settings`.
+pub const FETCH_RULES_MAX: usize = 100;
+
 const _: () = assert!(
     (TASK_LIST_MAX + 1) * (TASK_PAYLOAD_BYTES_MAX + (8 << 10))
         < repository::limits::TRANSACTION_READ_BYTES_MAX

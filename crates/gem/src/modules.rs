@@ -28,6 +28,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:documents", include_str!("js/documents.js")),
     ("sarsen:durations", include_str!("js/durations.js")),
     ("sarsen:failure", include_str!("js/failure.js")),
+    ("sarsen:fetch", include_str!("js/fetch.js")),
     ("sarsen:globals", include_str!("js/globals.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),

@@ -1,12 +1,13 @@
 //! `sarsen.toml`: what an application says about itself. Keys that are not known are refused.
 
+use crate::aside::fetch::{Host, Policy};
 use crate::collections::{self, Wanted};
 use crate::csrf;
 use crate::errors::LoadError;
 use crate::limits::{
     BYTES_READ, BYTES_WRITTEN, CPU_MS, CSRF_LIST_MAX, DOCUMENTS_READ, DOCUMENTS_WRITTEN,
-    HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES, REPLY_BYTES_MAX,
-    SETTINGS_BYTES_MAX,
+    FETCH_RULES_MAX, HEAP_BYTES, IDLE_MINUTES, LIFETIME_MINUTES, NAME_CHARS_MAX, REPLY_BYTES,
+    REPLY_BYTES_MAX, SETTINGS_BYTES_MAX,
 };
 use crate::route::Pattern;
 use crate::session;
@@ -32,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) heap_limit: Option<usize>,
     /// Which pages may send what changes something.
     pub(crate) csrf: csrf::Rules,
+    /// Which other servers tasks may ask.
+    pub(crate) fetch: Policy,
     /// How long sessions live, and their cookies.
     pub(crate) sessions: session::Rules,
     /// Largest body of a reply, in bytes.
@@ -78,7 +81,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let table = DeTable::parse(text)
         .map_err(|error| refusal(error.span().unwrap_or(0..0), one_line(error.message())))?;
     let table = table.get_ref();
-    refuse_unknown(table, "", &["name", "csrf", "limits", "session", "collections"])?;
+    refuse_unknown(table, "", &["name", "csrf", "fetch", "limits", "session", "collections"])?;
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
@@ -92,6 +95,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         cpu_limit: whole(limits, "cpu_ms", CPU_MS)?.map(Duration::from_millis),
         heap_limit: whole(limits, "heap_bytes", HEAP_BYTES)?.map(|bytes| bytes as usize),
         sessions: sessions(session)?,
+        fetch: fetch(section(table, "fetch")?)?,
         reply_bytes: whole(limits, "reply_bytes", REPLY_BYTES)?
             .map_or(REPLY_BYTES_MAX, |bytes| bytes as usize),
         csrf: csrf(section(table, "csrf")?)?,
@@ -210,6 +214,39 @@ fn name(table: &DeTable) -> Result<String, Refusal> {
         }
         _ => Err(refusal(value.span(), rule)),
     }
+}
+
+fn fetch(section: Option<&DeTable>) -> Result<Policy, Refusal> {
+    let Some(section) = section else { return Ok(Policy::default()) };
+    refuse_unknown(section, "fetch.", &["allow", "private", "certificates"])?;
+    let allow = rules(section, "allow", "hosts such as \"api.example.com\"", Host::parse)?;
+    let network = |text: &str| text.parse().ok();
+    let private = rules(section, "private", "networks such as \"10.0.0.0/8\"", network)?;
+    let certificates = match section.get("certificates") {
+        None => None,
+        Some(value) => match value.get_ref().as_str() {
+            Some(name) if !name.is_empty() => Some(name.into()),
+            _ => return Err(refusal(value.span(), "expected certificates = \"FILE.pem\"")),
+        },
+    };
+    Ok(Policy { allow, private, certificates })
+}
+
+/// At most `FETCH_RULES_MAX` texts that mean something.
+fn rules<T>(
+    section: &DeTable,
+    key: &str,
+    expected: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, Refusal> {
+    let Some(value) = section.get(key) else { return Ok(Vec::new()) };
+    let why = format!("expected {key} to be a list of at most {FETCH_RULES_MAX} {expected}");
+    let items = value.get_ref().as_array().filter(|items| items.len() <= FETCH_RULES_MAX);
+    let items = items.ok_or_else(|| refusal(value.span(), why.clone()))?;
+    let read = |item: &Spanned<DeValue>| {
+        item.get_ref().as_str().and_then(&parse).ok_or_else(|| refusal(item.span(), why.clone()))
+    };
+    items.iter().map(read).collect()
 }
 
 fn section<'a>(table: &'a DeTable, name: &str) -> Result<Option<&'a DeTable<'a>>, Refusal> {

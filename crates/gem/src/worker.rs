@@ -128,7 +128,7 @@ impl Worker {
 
     /// Runs a task that is due.
     pub(crate) fn serve_task(&mut self, due: Due) -> Served {
-        self.run_task(Turn::of_task(due, self.app.settings.sessions))
+        self.run_task(Turn::of_task(due, self.app.settings.sessions, self.app.client()))
     }
 
     fn run_task(&mut self, turn: Turn) -> Served {

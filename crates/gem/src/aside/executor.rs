@@ -6,7 +6,7 @@ use super::{Answer, Aside};
 use crate::errand::Errand;
 use crate::errors::{Failure, Fault};
 use crate::exchange::{Respond, hand_over};
-use crate::limits::{PASSWORD_QUEUE, PASSWORD_THREADS};
+use crate::limits::{FETCH_QUEUE, FETCH_THREADS, PASSWORD_QUEUE, PASSWORD_THREADS};
 use crate::pool::Job;
 use crate::queue::Queue;
 use crate::turn::Turn;
@@ -38,6 +38,7 @@ pub(crate) struct Executor {
     gems: Arc<Queue<Job>>,
     repository: Arc<Repository>,
     passwords: Crew<Task>,
+    fetches: Crew<Task>,
 }
 
 /// The asides of one turn that are performed at once.
@@ -68,7 +69,10 @@ impl Executor {
     /// Turns go back to `gems`.
     pub(crate) fn new(gems: Arc<Queue<Job>>, repository: Arc<Repository>) -> Self {
         let bounds = Bounds { threads: PASSWORD_THREADS, queue: PASSWORD_QUEUE };
-        Self { gems, repository, passwords: Crew::new("password", bounds, perform) }
+        let passwords = Crew::new("password", bounds, perform);
+        let bounds = Bounds { threads: FETCH_THREADS, queue: FETCH_QUEUE };
+        let fetches = Crew::new("fetch", bounds, perform);
+        Self { gems, repository, passwords, fetches }
     }
 
     /// Has the asides of `waiting` performed. If there is no room for one of them, `back` gets a
@@ -87,7 +91,7 @@ impl Executor {
         for (place, aside) in asides.into_iter().enumerate() {
             let crew = self.crew(&aside);
             if crew.take(Task { round: Arc::clone(&round), place, aside }).is_err() {
-                let message = "too many passwords wait to be hashed or verified; try again shortly";
+                let message = "too much is awaited already; try again shortly";
                 return round.fail(Failure::Busy(Fault::new(message, view)));
             }
         }
@@ -97,12 +101,14 @@ impl Executor {
     fn crew(&self, aside: &Aside) -> &Crew<Task> {
         match aside {
             Aside::Hash(_) | Aside::Verify(_) => &self.passwords,
+            Aside::Fetch(_) => &self.fetches,
         }
     }
 
     /// Finishes what is queued and ends the threads.
     pub(crate) fn stop(&self) {
         self.passwords.stop();
+        self.fetches.stop();
     }
 }
 

@@ -5,12 +5,14 @@
 
 mod crew;
 mod executor;
+pub(crate) mod fetch;
 mod notes;
 pub(crate) mod password;
 
 pub(crate) use executor::{Back, Executor, Waiting};
 pub(crate) use notes::{Notes, TooMany};
 
+use fetch::{Fetch, Fetched};
 use password::{Hashing, Verification};
 
 /// One thing to perform. Equal asides are the same call of the application.
@@ -20,6 +22,8 @@ pub(crate) enum Aside {
     Hash(Hashing),
     /// Gives whether a password is the one that was hashed.
     Verify(Verification),
+    /// Asks another server.
+    Fetch(Fetch),
 }
 
 /// What an aside gave.
@@ -27,6 +31,7 @@ pub(crate) enum Aside {
 pub(crate) enum Value {
     Text(String),
     Truth(bool),
+    Fetched(Fetched),
 }
 
 /// What an aside came to; the application gets an error as a rejected promise.
@@ -38,6 +43,7 @@ impl Aside {
         match self {
             Self::Hash(hashing) => hashing.perform().map(Value::Text),
             Self::Verify(verification) => verification.perform().map(Value::Truth),
+            Self::Fetch(fetch) => fetch.perform().map(Value::Fetched),
         }
     }
 }

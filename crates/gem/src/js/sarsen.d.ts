@@ -89,6 +89,8 @@ declare module "sarsen" {
   /** What the handler of a task receives. */
   export interface TaskContext<T> {
     readonly db: Db;
+    /** Asks another server that `[fetch]` in sarsen.toml allows. */
+    readonly fetch: Fetch;
     /** Starts a task with this run's commit. */
     readonly task: StartTask;
     /** Milliseconds since 1970, the same for the whole run. */
@@ -102,6 +104,34 @@ declare module "sarsen" {
     readonly name: string;
     /** When it was to run, in milliseconds since 1970. */
     readonly due: number;
+  }
+
+  /** Asks another server; the run ends, and another one goes on with the answer. */
+  export type Fetch = (
+    url: string | { toString(): string },
+    options?: {
+      method?: string;
+      headers?: Record<string, string> | Map<string, string>;
+      /** Text, bytes, or an object that is sent as JSON; at most 4 MiB. */
+      body?: string | Uint8Array | ArrayBuffer | object;
+      /** From the beginning to the end of the reply; "30s" if not given. */
+      timeout?: Duration;
+      redirect?: "follow" | "manual" | "error";
+    },
+  ) => Promise<FetchAnswer>;
+
+  /** What another server answered. */
+  export interface FetchAnswer {
+    readonly status: number;
+    /** Whether the status is 200 to 299. */
+    readonly ok: boolean;
+    /** Where it came from, after redirects. */
+    readonly url: string;
+    /** By names in whatever case; several of one name are joined by ", ". */
+    readonly headers: ReadonlyMap<string, string>;
+    text(): string;
+    json(): any;
+    bytes(): Uint8Array;
   }
 
   /** Starts a task with the commit, and gives its id. */
@@ -187,6 +217,8 @@ declare module "sarsen" {
     /** The fields of the query; of equal names the last. */
     readonly query: Record<string, string | undefined>;
     readonly request: Request;
+    /** Throws: only tasks ask other servers. */
+    readonly fetch: (...call: never[]) => never;
     /** Starts a task with the request's commit; docs/tasks.md. */
     readonly task: StartTask;
     /** Milliseconds since 1970, the same for the whole request, as `Date.now()`. */

@@ -1,6 +1,7 @@
 // Tasks and crons: how an application defines them, how a handler starts one, and what the handler
 // of one receives. When they run, and what becomes of those that fail, is `tasks/`'s in Rust.
 import { milliseconds } from "sarsen:durations";
+import { fetch } from "sarsen:fetch";
 import { check } from "sarsen:life";
 import { native } from "sarsen:native";
 import { decode, encode } from "sarsen:persist";
@@ -97,6 +98,11 @@ class Task {
 
   get task() {
     return this.#turn.task;
+  }
+
+  // Asks another server; the run ends, and another one has the answer.
+  get fetch() {
+    return fetch;
   }
 
   // Milliseconds since 1970, the same for the whole run.

@@ -2,6 +2,7 @@
 // calls `run`, then runs pending jobs until none is left, then calls `finish`.
 import { Cookies } from "sarsen:cookies";
 import { Database } from "sarsen:db";
+import { fetch } from "sarsen:fetch";
 import { begin, check, end, now } from "sarsen:life";
 import { native } from "sarsen:native";
 import { HttpError, isEngines, statusOf } from "sarsen:failure";
@@ -101,6 +102,11 @@ class Turn {
     check(this.#life);
     current.request ??= new Request(this.#life);
     return current.request;
+  }
+
+  // Says why a request asks no other server.
+  get fetch() {
+    return fetch;
   }
 
   // Starts a task with this request's commit: task(name, payload, { delay, key, expires }).

@@ -30,7 +30,7 @@ impl<'js> Natives<'js, '_> {
     }
 }
 
-fn ask(ctx: &Ctx<'_>, slot: &Slot, aside: Aside) -> Result<Option<Value>> {
+pub(super) fn ask(ctx: &Ctx<'_>, slot: &Slot, aside: Aside) -> Result<Option<Value>> {
     let Some(answer) = slot.call(ctx, |turn| turn.ask(aside))? else { return Ok(None) };
     match &*answer {
         Ok(value) => Ok(Some(value.clone())),
@@ -43,6 +43,7 @@ impl<'js> IntoJs<'js> for Value {
         match self {
             Self::Text(text) => text.into_js(ctx),
             Self::Truth(truth) => truth.into_js(ctx),
+            Self::Fetched(fetched) => fetched.into_js(ctx),
         }
     }
 }

@@ -7,6 +7,7 @@ mod base64;
 mod cookies;
 mod documents;
 mod encode;
+mod fetch;
 mod request;
 mod results;
 mod services;
@@ -114,6 +115,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot, files: Arc<Files>) -> Re
     natives.services()?;
     natives.asides()?;
     natives.tasks()?;
+    natives.fetches()?;
     natives.request()?;
     natives.bodies()?;
     natives.checks()?;

@@ -14,7 +14,9 @@ use crate::aside::{Answer, Aside, Notes, TooMany};
 use crate::body::BodyError;
 use crate::cookie::CookieError;
 use crate::exchange::Request;
-use crate::limits::{COOKIES_MAX, LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
+use crate::limits::{
+    COOKIES_MAX, FETCH_BODY_BYTES_MAX, LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX,
+};
 use crate::random::{Random, Seed};
 use crate::route::{Ending, Params};
 use crate::session::Rules as SessionRules;
@@ -33,7 +35,7 @@ use session::Session;
 use std::ops::Range;
 use std::sync::Arc;
 use task::TaskRun;
-pub(crate) use task::{Started, TaskFacts};
+pub(crate) use task::{Call, Started, TaskFacts};
 use thiserror::Error;
 
 /// Why a call from JavaScript failed; the handler gets it as an exception.
@@ -83,6 +85,8 @@ pub(crate) enum TurnError {
     TooManyCookies,
     #[error(transparent)]
     TooMany(#[from] TooMany),
+    #[error("fetch: a body has at most {FETCH_BODY_BYTES_MAX} bytes; got {0}")]
+    FetchBody(usize),
     #[error("this is no task")]
     NoTask,
     #[error("the task took longer than its timeout of {0} ms")]

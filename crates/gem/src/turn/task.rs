@@ -2,20 +2,39 @@
 //! whose commit removes it. `docs/tasks.md` has the argument.
 
 use super::{Turn, TurnError};
+use crate::aside::Aside;
+use crate::aside::fetch::{Client, Fetch, Redirect};
 use crate::exchange::Request;
-use crate::limits::{TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
+use crate::limits::{FETCH_BODY_BYTES_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX};
 use crate::route::Params;
 use crate::session::Rules as SessionRules;
 use crate::tasks::{Due, Record, ends_at, next_of, place_of, put_waiting, waiting};
 use bytes::Bytes;
 use repository::Key;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// draft-ietf-httpapi-idempotency-key-header.
+const IDEMPOTENCY: &str = "idempotency-key";
 
 /// The run of a task.
 pub(crate) struct TaskRun {
     due: Due,
     /// From when on a run fails that would go on.
     ends: Instant,
+    client: Arc<Client>,
+    /// Requests to other servers that this run has asked for.
+    calls: u32,
+}
+
+/// A request to another server, as the handler asks for it.
+pub(crate) struct Call {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+    pub(crate) timeout: Duration,
+    pub(crate) redirect: Redirect,
 }
 
 /// A task that a run has started, for the scheduler.
@@ -37,7 +56,7 @@ pub(crate) struct TaskFacts {
 
 impl Turn {
     /// The run of a task that is due.
-    pub(crate) fn of_task(due: Due, sessions: SessionRules) -> Self {
+    pub(crate) fn of_task(due: Due, sessions: SessionRules, client: &Arc<Client>) -> Self {
         let request = Request {
             method: "TASK".to_owned(),
             path: due.definition.name.clone(),
@@ -47,7 +66,7 @@ impl Turn {
         };
         let ends = ends_at(&due.definition);
         let mut turn = Self::new(request, Params::new(), sessions);
-        turn.task = Some(Box::new(TaskRun { due, ends }));
+        turn.task = Some(Box::new(TaskRun { due, ends, client: Arc::clone(client), calls: 0 }));
         turn
     }
 
@@ -60,7 +79,8 @@ impl Turn {
     /// cron's, waits for its next time. `None`: it was cancelled, has run, or is not due any more.
     pub(crate) fn begin_task(&mut self) -> Result<Option<TaskFacts>, TurnError> {
         let (place, id) = {
-            let run = self.task.as_ref().ok_or(TurnError::NoTask)?;
+            let run = self.task.as_mut().ok_or(TurnError::NoTask)?;
+            run.calls = 0;
             if Instant::now() >= run.ends {
                 return Err(TurnError::TaskTimeout(run.due.definition.timeout.as_millis()));
             }
@@ -80,6 +100,32 @@ impl Turn {
         }
         let Record { id, name, payload, failures, due, .. } = record;
         Ok(Some(TaskFacts { id, name, payload, attempt: failures + 1, due }))
+    }
+
+    /// The aside that asks another server. What is no mere reading carries a key that is the same
+    /// in each run of the task, so that the other server can tell a repetition.
+    pub(crate) fn fetch(&mut self, call: Call) -> Result<Aside, TurnError> {
+        let run = self.task.as_mut().ok_or(TurnError::NoTask)?;
+        if call.body.len() > FETCH_BODY_BYTES_MAX {
+            return Err(TurnError::FetchBody(call.body.len()));
+        }
+        run.calls += 1;
+        let mut headers = call.headers;
+        let is_reading = matches!(call.method.as_str(), "GET" | "HEAD" | "OPTIONS");
+        let is_given = |(name, _): &(String, String)| name.eq_ignore_ascii_case(IDEMPOTENCY);
+        if !is_reading && !headers.iter().any(is_given) {
+            headers.push((IDEMPOTENCY.to_owned(), format!("{}-{}", run.due.id, run.calls)));
+        }
+        let left = run.ends.saturating_duration_since(Instant::now());
+        Ok(Aside::Fetch(Fetch {
+            method: call.method,
+            url: call.url,
+            headers,
+            body: call.body,
+            timeout: call.timeout.min(left),
+            redirect: call.redirect,
+            client: Arc::clone(&run.client),
+        }))
     }
 
     /// Stages a task, which is there if this run commits, and gives its id. With a key, one that
