@@ -36,7 +36,7 @@ pub enum TaskError {
     #[error("{0}")]
     Repository(String),
     /// There is no such task.
-    #[error("there is no {kind} task {id}; `sarsen tasks list` names them")]
+    #[error("there is no {kind} task {id}")]
     Unknown {
         /// "dead" or "waiting".
         kind: &'static str,

@@ -357,7 +357,7 @@ impl Desk {
                 }
                 log::warn!(
                     "tasks called {name} wait, and the application has none of that name; they \
-                     run when it has, and can be cancelled by `sarsen tasks`"
+                     run when it has"
                 );
             }
             after = Some(name);
