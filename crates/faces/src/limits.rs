@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Reactor threads. More, or none: `ListenError::Reactors`.
 pub const REACTORS_MAX: usize = 64;
 
+/// Handlers of the application that the metrics tell of one by one; those that used the most CPU
+/// time. The others are left out.
+pub const HANDLERS_TOLD_MAX: usize = 50;
+
 /// Open connections, of all reactors together. A further one is accepted and closed at once, so
 /// that its client learns it now and not after a timeout.
 pub const CONNECTIONS_MAX: usize = 16_384;

@@ -11,7 +11,7 @@ use crate::listener::{Arrival, Desk};
 use crate::live::Live;
 use crate::mailbox::Mailbox;
 use crate::network::Network;
-use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch};
+use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch, Watcher};
 use crate::reactor::{self, Drain, Reactor};
 use crate::replies::Replies;
 use crate::tls::{Handshakes, Tls, TlsError, TlsOptions};
@@ -268,6 +268,11 @@ impl Server {
     /// The address it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Reads its figures, for whoever watches it from within the process.
+    pub fn watcher(&self) -> Watcher {
+        Watcher::new(&self.observer)
     }
 
     /// The address at which it speaks TLS, if it does.

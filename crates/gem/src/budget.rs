@@ -21,10 +21,13 @@ impl Budget {
     }
 
     /// Starts with what is left of `limit` when `used` is taken off.
-    pub(crate) fn resume(&self, limit: Duration, used: Duration) {
+    /// Gives the thread's CPU time.
+    pub(crate) fn resume(&self, limit: Duration, used: Duration) -> Duration {
+        let now = thread_cpu_time();
         self.limit.set(limit);
-        self.end.set(thread_cpu_time().saturating_add(limit.saturating_sub(used)));
+        self.end.set(now.saturating_add(limit.saturating_sub(used)));
         self.spent.set(false);
+        now
     }
 
     /// What was used of the limit, or beyond it.

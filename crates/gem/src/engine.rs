@@ -181,13 +181,19 @@ impl Engine {
     }
 
     /// Starts the CPU time of a request that has `used` some of its `limit` before it waited.
-    pub(crate) fn start_budget(&self, limit: Duration, used: Duration) {
-        self.budget.resume(limit, used);
+    /// Gives the thread's CPU time.
+    pub(crate) fn start_budget(&self, limit: Duration, used: Duration) -> Duration {
+        self.budget.resume(limit, used)
     }
 
     /// CPU time that the request has used so far.
     pub(crate) fn cpu_used(&self) -> Duration {
         self.budget.used()
+    }
+
+    /// What the application's handlers are called, by place.
+    pub(crate) fn names(&self) -> &[String] {
+        self.entry.handlers.names()
     }
 
     /// What answers a request is called: `GET /notes/:id`.

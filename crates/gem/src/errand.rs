@@ -7,6 +7,7 @@ use crate::errors::{Failure, Fault};
 use crate::exchange::Request;
 use crate::failed::Keeper;
 use crate::route::Params;
+use crate::seat::Seat;
 use crate::services::{Method, Service, Services};
 use crate::session::Rules;
 use crate::turn::{Allowance, Ended, Turn};
@@ -52,6 +53,7 @@ pub struct Host<'a> {
     pub(crate) sessions: Rules,
     pub(crate) allowance: Allowance,
     pub(crate) keeper: Keeper<'a>,
+    pub(crate) seat: &'a Seat,
     /// The engine may be damaged and is to be thrown away.
     pub(crate) is_broken: Cell<bool>,
 }
@@ -181,6 +183,11 @@ impl Served<'_> {
         let called = self.host.engine.call(asked);
         let (transaction, ended) = slot.end();
         self.transaction = Some(transaction);
+        if self.host.seat.is_lost() {
+            let message = "the worker was replaced because it could not be interrupted";
+            let fault = Fault::new(message, CommitNumber(0));
+            return Err(CallError::Failed(CallFailure::CpuLimit(fault)));
+        }
         let called = match ended {
             Some(Ended::Unreadable(error)) => {
                 return Err(CallError::Failed(CallFailure::Unavailable(error.to_string())));

@@ -83,12 +83,12 @@ impl Handlers {
 
     /// What answers is called: the last of the entries that a request is for.
     pub(crate) fn name(&self, steps: &Steps) -> &str {
-        let last = match steps {
-            Steps::None => None,
-            Steps::One(place) => Some(place),
-            Steps::Many(places) => places.last(),
-        };
-        last.and_then(|last| self.names.get(*last as usize)).map_or("", String::as_str)
+        steps.last().and_then(|last| self.names.get(last)).map_or("", String::as_str)
+    }
+
+    /// What all of them are called, by place.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
     }
 
     fn chain(&self, ctx: &Ctx<'_>, places: &[u32]) -> Result<Kept> {

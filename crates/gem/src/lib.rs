@@ -21,6 +21,7 @@ mod errors;
 mod exchange;
 mod expiry;
 mod failed;
+mod figures;
 mod files;
 pub mod fuzzing;
 mod handlers;
@@ -35,6 +36,7 @@ mod random;
 mod rejections;
 mod reply;
 mod route;
+mod seat;
 mod services;
 mod session;
 mod settings;
@@ -46,7 +48,9 @@ mod thrown;
 mod turn;
 mod typescript;
 mod urlencoded;
+mod watchdog;
 mod worker;
+mod workforce;
 
 pub use app::App;
 pub use current::AppReader;
@@ -57,6 +61,7 @@ pub use exchange::{Reply, Request, Respond};
 pub use failed::{
     CodeFrame, ErrorLog, ErrorLogFigures, ErrorsRead, Kept, Report, read as read_errors,
 };
+pub use figures::HandlerFigures;
 pub use files::{Coding, File, Files, Found};
 pub use pool::{Pool, PoolLoad, PoolOptions};
 pub use services::{Method, Service, Services};

@@ -251,6 +251,20 @@ pub const ERRORS_WAITING_MAX: usize = 256;
 /// before, which is lost.
 pub const ERRORS_FILE_BYTES_MAX: u64 = 2 << 20;
 
+/// Handlers that are counted by name. More: counted together, as `others`.
+pub const HANDLERS_MAX: usize = 1_200;
+
+/// How often the watchdog looks for workers that cannot be interrupted.
+pub const WATCHDOG_EVERY: Duration = Duration::from_millis(100);
+
+/// CPU time beyond its limit in which a request is left to stop by itself. More: its worker is
+/// replaced, and the request fails with `Failure::CpuLimit`.
+pub const WATCHDOG_GRACE: Duration = Duration::from_millis(250);
+
+/// Workers that were replaced and still run. More: the next keeps its place until it ends, or
+/// until one of them does.
+pub const LOST_WORKERS_MAX: usize = 8;
+
 /// Longest text of one `console` call, in bytes. Longer: it is cut.
 pub const LOG_RECORD_BYTES_MAX: usize = 8 << 10;
 

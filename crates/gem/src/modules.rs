@@ -30,6 +30,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:failure", include_str!("js/failure.js")),
     ("sarsen:fetch", include_str!("js/fetch.js")),
     ("sarsen:globals", include_str!("js/globals.js")),
+    ("sarsen:guards", include_str!("js/guards.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),
     ("sarsen:password", include_str!("js/password.js")),

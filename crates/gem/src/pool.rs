@@ -1,25 +1,25 @@
 //! The workers' threads and the bounded queue in front of them.
 
 use crate::app::App;
-use crate::aside::{Back, Executor};
+use crate::aside::Executor;
 use crate::collections;
 use crate::current::{AppReader, Current};
 use crate::errand::Errand;
 use crate::errors::LoadError;
-use crate::exchange::{Request, Respond, hand_over};
+use crate::exchange::{Request, Respond};
 use crate::expiry::Expiries;
 use crate::failed::{ErrorLog, ErrorLogFigures};
-use crate::limits::THREAD_STACK_BYTES;
-use crate::queue::{Popped, Queue};
+use crate::figures::HandlerFigures;
+use crate::queue::Queue;
 use crate::share::gems_for_tasks;
 use crate::tasks::{Due, Scheduler, TaskFigures};
 use crate::turn::Turn;
-use crate::worker::{Served, Shared, Worker, panic_text};
+use crate::watchdog::Watchdog;
+use crate::worker::Shared;
+use crate::workforce::Workforce;
 use parking_lot::Mutex;
 use repository::Repository;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How to run the workers. The application's own `[limits]` go before the two limits here.
@@ -50,11 +50,16 @@ pub struct PoolLoad {
     pub workers: usize,
     /// Those whose threads run, whatever they are at.
     pub alive: usize,
+    /// Those that serve something.
+    pub busy: usize,
+    /// Workers that could not be stopped and were replaced, since the start.
+    pub lost: usize,
 }
 
 /// What a worker is asked to do.
 pub(crate) enum Job {
-    Request(Request, Respond),
+    /// With the time at which it was handed over.
+    Request(Request, Respond, Instant),
     /// To run a handler again whose turn waited for asides; it has their answers.
     Again(Box<Turn>, Respond),
     Errand(Box<dyn Errand>),
@@ -66,11 +71,9 @@ pub(crate) enum Job {
 
 /// The workers. They take requests in the order in which these came.
 pub struct Pool {
-    shared: Arc<Shared>,
-    queue: Arc<Queue<Job>>,
-    asides: Arc<Executor>,
+    workforce: Arc<Workforce>,
     expiries: Expiries,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    watchdog: Mutex<Option<Watchdog>>,
 }
 
 impl Pool {
@@ -80,43 +83,25 @@ impl Pool {
         repository: Arc<Repository>,
         options: PoolOptions,
     ) -> Result<Self, LoadError> {
-        let PoolOptions { cpu_limit, heap_limit, .. } = options;
+        let PoolOptions { cpu_limit, heap_limit, errors, .. } = options;
         let workers = options.workers.max(1);
         collections::apply(&app.settings.collections, &repository)?;
         let definitions = app.tasks().to_vec();
-        let current = Arc::new(Current::new(app));
+        let (current, names) = (Arc::new(Current::new(app)), Mutex::default());
         let queue = Arc::new(Queue::new(options.queue).with_tasks(gems_for_tasks(workers)));
         let tasks = Scheduler::start(repository.clone(), &definitions, hand_to(&queue));
         let tasks = tasks.map_err(|error| LoadError::Worker(error.to_string()))?;
         let asides = Arc::new(Executor::new(Arc::clone(&queue), Arc::clone(&repository)));
-        let errors = options.errors;
-        let shared = Shared { current, repository, tasks, cpu_limit, heap_limit, errors };
-        let shared = Arc::new(shared);
+        let shared = Shared { current, repository, tasks, cpu_limit, heap_limit, errors, names };
+        let workforce = Arc::new(Workforce::new(Arc::new(shared), queue, asides));
         // Dropped on an early return, which stops the workers that have started.
-        let threads = Mutex::default();
-        let pool = Self {
-            expiries: Expiries::new(Arc::clone(&shared.repository), Arc::clone(&queue)),
-            shared: Arc::clone(&shared),
-            queue: Arc::clone(&queue),
-            asides: Arc::clone(&asides),
-            threads,
-        };
-        let (started, outcomes) = sync_channel(workers);
-        for number in 0..workers {
-            let (shared, started) = (shared.clone(), started.clone());
-            let (queue, asides) = (queue.clone(), asides.clone());
-            let thread = thread::Builder::new()
-                .name(format!("gem-{number}"))
-                .stack_size(THREAD_STACK_BYTES)
-                .spawn(move || work(shared, (&queue, &asides), &started))
-                .map_err(|error| LoadError::Worker(error.to_string()))?;
-            pool.threads.lock().push(thread);
-        }
-        drop(started);
-        for _ in 0..workers {
-            let outcome = outcomes.recv();
-            outcome.map_err(|_| LoadError::Worker("the engine panicked".to_owned()))??;
-        }
+        let shared = &workforce.shared;
+        let expiries = Expiries::new(Arc::clone(&shared.repository), Arc::clone(&workforce.queue));
+        let watchdog = Mutex::default();
+        let pool = Self { workforce: Arc::clone(&workforce), expiries, watchdog };
+        workforce.start(workers)?;
+        let watchdog = Watchdog::start(workforce);
+        *pool.watchdog.lock() = Some(watchdog.map_err(|e| LoadError::Worker(e.to_string()))?);
         pool.serve_expiries()?;
         Ok(pool)
     }
@@ -124,12 +109,12 @@ impl Pool {
     /// Serves `app` instead, if a worker can load it. Requests in flight finish with the one
     /// before; each submitted after this returns meets the new one. An error changes nothing.
     pub fn reload(&self, app: App) -> Result<(), LoadError> {
-        app.check(self.shared.heap_limit(&app))?;
-        collections::apply(&app.settings.collections, &self.shared.repository)?;
+        app.check(self.workforce.shared.heap_limit(&app))?;
+        collections::apply(&app.settings.collections, &self.workforce.shared.repository)?;
         let definitions = app.tasks().to_vec();
-        self.shared.current.set(app);
-        self.queue.change();
-        self.shared.tasks.define(&definitions);
+        self.workforce.shared.current.set(app);
+        self.workforce.queue.change();
+        self.workforce.shared.tasks.define(&definitions);
         self.serve_expiries()
     }
 
@@ -140,20 +125,20 @@ impl Pool {
 
     /// The application that is served now.
     pub fn app(&self) -> Arc<App> {
-        self.shared.current.get()
+        self.workforce.shared.current.get()
     }
 
     /// For a thread that reads it often.
     pub fn app_reader(&self) -> AppReader {
-        AppReader::new(Arc::clone(&self.shared.current))
+        AppReader::new(Arc::clone(&self.workforce.shared.current))
     }
 
     /// Hands a request over; `Err` gives it back when the queue is full or the pool has stopped.
     // A request that is refused goes back as it came; boxing it would cost those that are not.
     #[expect(clippy::result_large_err)]
     pub fn submit(&self, request: Request, respond: Respond) -> Result<(), (Request, Respond)> {
-        match self.queue.push(Job::Request(request, respond)) {
-            Err(Job::Request(request, respond)) => Err((request, respond)),
+        match self.workforce.queue.push(Job::Request(request, respond, Instant::now())) {
+            Err(Job::Request(request, respond, _)) => Err((request, respond)),
             // The queue gives back what it was given.
             Ok(()) | Err(_) => Ok(()),
         }
@@ -162,7 +147,7 @@ impl Pool {
     /// Hands over work of a face; `Err` gives it back when the queue is full or the pool has
     /// stopped.
     pub fn submit_errand(&self, errand: Box<dyn Errand>) -> Result<(), Box<dyn Errand>> {
-        match self.queue.push(Job::Errand(errand)) {
+        match self.workforce.queue.push(Job::Errand(errand)) {
             Err(Job::Errand(errand)) => Err(errand),
             Ok(()) | Err(_) => Ok(()),
         }
@@ -170,50 +155,56 @@ impl Pool {
 
     /// How busy it is.
     pub fn load(&self) -> PoolLoad {
-        let (queued, queue_max) = self.queue.length();
-        let threads = self.threads.lock();
-        let alive = threads.iter().filter(|thread| !thread.is_finished()).count();
-        PoolLoad { queued, queue_max, waiting: self.queue.lent(), workers: threads.len(), alive }
+        let queue = &self.workforce.queue;
+        let (queued, queue_max) = queue.length();
+        let [workers, alive, busy] = self.workforce.count();
+        let lost = self.workforce.lost_ever();
+        PoolLoad { queued, queue_max, waiting: queue.lent(), workers, alive, busy, lost }
     }
 
     /// The failed requests that were given to be kept, if they are.
     pub fn errors(&self) -> Option<ErrorLogFigures> {
-        self.shared.errors.as_ref().map(|errors| errors.figures())
+        self.workforce.shared.errors.as_ref().map(|errors| errors.figures())
+    }
+
+    /// What each handler has done, by name.
+    pub fn handlers(&self) -> Vec<HandlerFigures> {
+        self.workforce.handlers()
     }
 
     /// What its tasks come to.
     pub fn task_figures(&self) -> TaskFigures {
-        self.shared.tasks.figures()
+        self.workforce.shared.tasks.figures()
     }
 
     /// Looks which tasks are due: somebody has moved the repository's clock.
     pub fn look_at_clock(&self) {
-        self.shared.tasks.look();
+        self.workforce.shared.tasks.look();
     }
 
     /// Whether the crons of the application that is served have their next times.
     pub fn are_crons_ready(&self) -> bool {
-        self.shared.tasks.is_ready()
+        self.workforce.shared.tasks.is_ready()
     }
 
     /// Looks at all tasks: somebody has changed them by a [`crate::Ledger`], so that there are so
     /// many more that wait, and so many more that are dead.
     pub fn tasks_changed(&self, waiting: i64, dead: i64) {
-        self.shared.tasks.changed(waiting, dead);
+        self.workforce.shared.tasks.changed(waiting, dead);
     }
 
     /// Finishes what is queued, and what waits for an aside, and stops the workers. Tasks that have
     /// not begun wait until the next start.
     pub fn stop(&self) {
         self.expiries.stop();
-        self.queue.close();
-        for thread in self.threads.lock().drain(..) {
-            if let Err(panic) = thread.join() {
-                log::error!("a worker ended in a panic: {}", panic_text(&*panic));
-            }
-        }
-        self.asides.stop();
-        self.shared.tasks.stop();
+        self.workforce.queue.close();
+        // While the workers finish, one may still have to be replaced.
+        self.workforce.join();
+        self.watchdog.lock().take();
+        // One that was put in another's place meanwhile.
+        self.workforce.join();
+        self.workforce.asides.stop();
+        self.workforce.shared.tasks.stop();
     }
 }
 
@@ -223,67 +214,8 @@ impl Drop for Pool {
     }
 }
 
-fn work(
-    shared: Arc<Shared>,
-    (queue, asides): (&Queue<Job>, &Executor),
-    started: &SyncSender<Result<(), LoadError>>,
-) {
-    let (worker, outcome) = match Worker::start(shared) {
-        Ok(worker) => (Some(worker), Ok(())),
-        Err(error) => (None, Err(error)),
-    };
-    // Nobody listens if another worker has failed already; then the queue is closed, too.
-    let _ = started.send(outcome);
-    let Some(mut worker) = worker else { return };
-    let mut generation = 0; // The queue's first.
-    loop {
-        match queue.pop(generation) {
-            Popped::Item(job) if !queue.is_shared() => serve(&mut worker, job, asides),
-            Popped::Item(job) => queue.item_took(timed(|| serve(&mut worker, job, asides))),
-            Popped::Task(job) => queue.task_done(timed(|| serve(&mut worker, job, asides))),
-            Popped::Changed(newest) => {
-                generation = newest;
-                worker.change_over();
-            }
-            Popped::Closed => return,
-        }
-    }
-}
-
-fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
-}
-
 /// How tasks get to the gems.
 fn hand_to(queue: &Arc<Queue<Job>>) -> crate::tasks::Hand {
     let queue = Arc::clone(queue);
     Box::new(move |due, respond| queue.push_task(Job::Task(due, respond)).is_ok())
-}
-
-fn serve(worker: &mut Worker, job: Job, asides: &Executor) {
-    let (served, respond) = match job {
-        Job::Request(request, respond) => (worker.serve(request), respond),
-        Job::Again(turn, respond) => (worker.serve_again(turn), respond),
-        Job::Errand(errand) => return run_errand(worker, (errand, None), asides),
-        Job::ErrandAgain(turn, errand) => {
-            return run_errand(worker, (errand, Some(turn)), asides);
-        }
-        Job::Task(due, respond) => (worker.serve_task(due), respond),
-    };
-    match served {
-        Served::Done(outcome) => hand_over(respond, outcome),
-        Served::Waits(waiting) => asides.take(*waiting, Back::Reply(respond)),
-    }
-}
-
-fn run_errand(
-    worker: &mut Worker,
-    (errand, turn): (Box<dyn Errand>, Option<Box<Turn>>),
-    asides: &Executor,
-) {
-    if let Some((waiting, errand)) = worker.run_errand(errand, turn) {
-        asides.take(*waiting, Back::Errand(errand));
-    }
 }

@@ -2,7 +2,7 @@
 //! known besides: the stack in the application, and what the error was caused by.
 
 use crate::limits::{CAUSES_MAX, FRAME_BYTES_MAX, FRAMES_MAX, MESSAGE_BYTES_MAX};
-use rquickjs::{Coerced, Ctx, FromJs, Object, Value};
+use rquickjs::{Coerced, Ctx, FromJs, Object, Type, Value};
 use std::fmt;
 
 /// An exception, described.
@@ -53,8 +53,10 @@ impl Thrown {
     fn alone<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         match value.as_object() {
             Some(error) if error.is_error() => Self::of_error(error),
-            // Without memory even for an error object the engine throws null.
-            None if value.is_null() => Self::out_of_memory("out of memory, or null was thrown"),
+            // Without memory even for an error object the engine throws null, or nothing at all.
+            None if value.is_null() || value.type_of() == Type::Uninitialized => {
+                Self::out_of_memory("out of memory, or null was thrown")
+            }
             _ => Self::text(&format!("{} was thrown", shown(ctx, value))),
         }
     }

@@ -8,17 +8,20 @@ use crate::errand::{Errand, Host, Step};
 use crate::errors::{Failure, Fault, LoadError};
 use crate::exchange::{Reply, Request};
 use crate::failed::{ErrorLog, Keeper, Report};
+use crate::figures::{Ledger, Outcome, Tally};
 use crate::reply::Answer;
 use crate::route::{Found, Params, Steps};
+use crate::seat::{NO_ROUTE, Seat};
 use crate::tasks::{Due, GONE, Scheduler};
 use crate::thrown::one_line;
 use crate::turn::{Ended, Started, Turn};
+use parking_lot::Mutex;
 use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The commit that a reply waits for if it reveals no committed state.
 const NOTHING: CommitNumber = CommitNumber(0);
@@ -36,10 +39,12 @@ pub(crate) struct Shared {
     pub(crate) heap_limit: usize,
     /// Where failed requests are kept, if they are.
     pub(crate) errors: Option<Arc<ErrorLog>>,
+    /// What the handlers of the application are called, by place.
+    pub(crate) names: Mutex<Vec<String>>,
 }
 
 impl Shared {
-    fn cpu_limit(&self, app: &App) -> Duration {
+    pub(crate) fn cpu_limit(&self, app: &App) -> Duration {
         app.settings.cpu_limit.unwrap_or(self.cpu_limit)
     }
 
@@ -56,6 +61,8 @@ pub(crate) struct Worker {
     app: Arc<App>,
     /// `None` after a request that may have damaged it; the next request starts another.
     engine: Option<Engine>,
+    seat: Arc<Seat>,
+    ledger: Ledger,
 }
 
 /// What came of serving.
@@ -71,14 +78,21 @@ enum RunStop {
     Handler(Stop),
     /// The repository failed; the message reveals nothing of a view.
     Repository(String),
+    /// The watchdog has taken the seat, and has answered.
+    Lost,
 }
 
 impl Worker {
     /// A worker with the application loaded.
-    pub(crate) fn start(shared: Arc<Shared>) -> Result<Self, LoadError> {
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        seat: Arc<Seat>,
+        tally: Arc<Tally>,
+    ) -> Result<Self, LoadError> {
         let app = shared.current.get();
         let engine = Engine::start(&app.sources, shared.heap_limit(&app))?;
-        Ok(Self { shared, app, engine: Some(engine) })
+        *shared.names.lock() = engine.names().to_vec();
+        Ok(Self { shared, app, engine: Some(engine), seat, ledger: Ledger::new(tally) })
     }
 
     /// Goes over to the application that is served now, if that is another one.
@@ -88,15 +102,21 @@ impl Worker {
             return;
         }
         self.app = app;
+        self.ledger.forget();
         // First away with the old one, so that there are never two heaps. If the new one does not
         // start, which was tried before it was served, the next request says so.
         self.engine = None;
         let started = catch_unwind(AssertUnwindSafe(|| self.restart()));
         self.engine = started.ok().and_then(Result::ok);
+        if let Some(engine) = &self.engine {
+            *self.shared.names.lock() = engine.names().to_vec();
+        }
     }
 
     /// Serves one request. It does not panic, and it does not wait for the disk.
-    pub(crate) fn serve(&mut self, request: Request) -> Served {
+    /// `since` is when it was handed over.
+    pub(crate) fn serve(&mut self, request: Request, since: Instant) -> Served {
+        let queued = since.elapsed();
         if let Err(message) = self.app.settings.csrf.check(&request) {
             return Served::Done(Err(Failure::CrossSite(Fault::new(message, NOTHING))));
         }
@@ -105,7 +125,7 @@ impl Worker {
                 let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions)
                     .within(worker.app.settings.allowance);
                 turn.set_found(params, found.ending.clone());
-                worker.run(engine, &found, turn)
+                worker.run(engine, (&found, Some(queued)), turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
         })
@@ -120,7 +140,7 @@ impl Worker {
         self.serve_by(|worker, engine| match route(engine, turn.request()) {
             Ok((found, params)) => {
                 turn.set_found(params, found.ending.clone());
-                worker.run(engine, &found, *turn)
+                worker.run(engine, (&found, None), *turn)
             }
             Err(answer) => Served::Done(Ok(answer.reply(NOTHING))),
         })
@@ -133,7 +153,7 @@ impl Worker {
 
     fn run_task(&mut self, turn: Turn) -> Served {
         self.serve_by(|worker, engine| match turn.task_name().and_then(|name| engine.task(name)) {
-            Some(found) => worker.run(engine, &found, turn),
+            Some(found) => worker.run(engine, (&found, None), turn),
             // The application has changed since the task was handed over; the task waits on.
             None => Served::Done(Ok(Answer::page(GONE, "Gone").reply(NOTHING))),
         })
@@ -206,6 +226,7 @@ impl Worker {
                 sessions: self.app.settings.sessions,
                 allowance: self.app.settings.allowance,
                 keeper: self.keeper(),
+                seat: &self.seat,
                 is_broken: Cell::new(false),
             };
             (errand.run(&host), host.is_broken.get())
@@ -237,19 +258,48 @@ impl Worker {
         Keeper { errors: self.shared.errors.as_deref(), sources: &self.app.sources }
     }
 
-    fn run(&self, engine: &Engine, found: &Found, mut turn: Turn) -> Served {
-        engine.start_budget(self.shared.cpu_limit(&self.app), turn.notes_mut().cpu_used);
+    fn run(
+        &self,
+        engine: &Engine,
+        (found, queued): (&Found, Option<Duration>),
+        mut turn: Turn,
+    ) -> Served {
+        let begun = Instant::now();
+        let place = found.steps.last().unwrap_or(NO_ROUTE);
+        let meter = self.ledger.meter(place, || engine.name(found));
+        let limit = self.shared.cpu_limit(&self.app);
+        let now = engine.start_budget(limit, turn.notes_mut().cpu_used);
+        self.ledger.start(Arc::clone(&meter), now);
+        self.seat.note_route(place);
         engine.slot.fill(turn);
-        let mut runs: u32 = 0;
+        let (mut runs, mut work): (u32, (usize, usize)) = (0, (0, 0));
         let ran = self.shared.repository.run_owned(|transaction| {
             runs = runs.saturating_add(1);
             let run = || engine.run(found, self.app.settings.reply_bytes);
-            Self::lend(engine, run, transaction)
+            let (transaction, result) = self.lend(engine, run, transaction);
+            work = transaction.work();
+            (transaction, result)
         });
         let mut turn = engine.slot.clear();
         if let (Ok(_), Some(turn)) = (&ran, &mut turn) {
             self.tell_started(turn);
         }
+        let served = self.finish((engine, found), (ran, turn), runs.saturating_sub(1));
+        if let Served::Done(result) = &served {
+            let (failed, conflicts) = (result.is_err(), runs.saturating_sub(1));
+            let ended = Outcome { failed, conflicts, reads: work.0, writes: work.1 };
+            meter.count(ended, queued, begun.elapsed());
+        }
+        served
+    }
+
+    /// What the runs of a handler came to: its reply, its failure, or that it waits.
+    fn finish(
+        &self,
+        (engine, found): (&Engine, &Found),
+        (ran, turn): (Result<Ran<Answer>, RunError<RunStop>>, Option<Turn>),
+        conflicts: u32,
+    ) -> Served {
         match (ran, turn) {
             (
                 Err(RunError::Body { error: RunStop::Handler(Stop::Waits), wait_for }),
@@ -262,7 +312,7 @@ impl Worker {
                 let know = |report: &mut Report| {
                     (report.method, report.path) = asked.unwrap_or_default();
                     report.handler = engine.name(found).to_owned();
-                    report.conflicts = runs.saturating_sub(1);
+                    report.conflicts = conflicts;
                     report.cpu = engine.cpu_used();
                 };
                 if let RunError::Body {
@@ -319,10 +369,15 @@ impl Worker {
     /// Runs the handler while the turn in the engine's slot owns the transaction: what JavaScript
     /// calls outlives any borrow.
     fn lend(
+        &self,
         engine: &Engine,
         run: impl FnOnce() -> Result<Answer, Stop>,
         transaction: Transaction,
     ) -> (Transaction, Result<Answer, RunStop>) {
+        // A conflict may have brought it back here from its decision.
+        if !self.seat.run() {
+            return (transaction, Err(RunStop::Lost));
+        }
         engine.slot.begin(transaction);
         let result = run();
         if result.is_ok() {
@@ -330,6 +385,7 @@ impl Worker {
         }
         let (transaction, ended) = engine.slot.end();
         match ended {
+            _ if !self.seat.decide() => (transaction, Err(RunStop::Lost)),
             Some(Ended::Unreadable(error)) => {
                 (transaction, Err(RunStop::Repository(error.to_string())))
             }
@@ -380,6 +436,7 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
         RunStop::Handler(Stop::DocumentsLimit(thrown)) => {
             Err(Failure::DocumentsLimit(fault(thrown)))
         }
+        RunStop::Lost => Err(unavailable("the watchdog has answered".to_owned())),
         RunStop::Repository(message) => {
             // Here, not where it was noted: a request may run several times.
             log::error!("{message}");

@@ -34,6 +34,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     queues(&mut page, observer);
     access(&mut page, observer);
     failures(&mut page, observer);
+    handlers(&mut page, observer);
     process(&mut page, &Process::read());
     page.finish()
 }
@@ -160,6 +161,8 @@ fn queues(page: &mut Exposition, observer: &Observer) {
     if let Some(load) = load {
         page.sample("", &[("queue", "gems")], load.queue_max);
         page.gauge("sarsen_gems_alive", "", "Gems whose threads run.", load.alive);
+        page.gauge("sarsen_gems_busy", "", "Gems that serve something.", load.busy);
+        page.counter("sarsen_gems_lost", "", "Gems that could not be interrupted.", load.lost);
     }
 }
 
@@ -185,6 +188,50 @@ fn failures(page: &mut Exposition, observer: &Observer) {
         "Those of which nothing was kept: they came faster than they could be written down.",
         kept.dropped,
     );
+}
+
+/// Those that took the most CPU time; the others are many, and `sarsen top` has them all.
+fn handlers(page: &mut Exposition, observer: &Observer) {
+    let Some(pool) = &observer.pool else { return };
+    let mut handlers = pool.handlers();
+    handlers.sort_by_key(|handler| std::cmp::Reverse(handler.cpu_ns));
+    handlers.truncate(limits::HANDLERS_TOLD_MAX);
+    page.family(
+        "sarsen_handler_duration_seconds",
+        Sort::Histogram,
+        "seconds",
+        "Time in a gem, all runs of a request together, of those with the most CPU time.",
+    );
+    for one in &handlers {
+        page.histogram(&[("handler", &one.name)], &one.took);
+    }
+    page.family(
+        "sarsen_handler_queue_duration_seconds",
+        Sort::Histogram,
+        "seconds",
+        "Time for which their requests waited for a gem.",
+    );
+    for one in &handlers {
+        page.histogram(&[("handler", &one.name)], &one.queued);
+    }
+    type Figure = fn(&gem::HandlerFigures) -> u64;
+    let families: [(&str, &str, Figure); 4] = [
+        ("sarsen_handler_failures", "Their requests that failed.", |one| one.failed),
+        ("sarsen_handler_conflicts", "Their runs that lost to a conflict.", |one| one.conflicts),
+        ("sarsen_handler_reads", "Documents and ranges that they read.", |one| one.reads),
+        ("sarsen_handler_writes", "Documents that they wrote.", |one| one.writes),
+    ];
+    for (name, help, figure) in families {
+        page.family(name, Sort::Counter, "", help);
+        for one in &handlers {
+            page.sample("_total", &[("handler", &one.name)], figure(one));
+        }
+    }
+    page.family("sarsen_handler_cpu_seconds", Sort::Counter, "seconds", "CPU time of gems.");
+    for one in &handlers {
+        let seconds = canonical(one.cpu_ns as f64 / 1e9);
+        page.sample("_total", &[("handler", &one.name)], seconds);
+    }
 }
 
 fn process(page: &mut Exposition, process: &Process) {

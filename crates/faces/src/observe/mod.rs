@@ -5,6 +5,7 @@
 
 pub(crate) mod access_log;
 mod exposition;
+mod figures;
 mod meter;
 pub(crate) mod metrics;
 mod process;
@@ -17,6 +18,7 @@ pub(crate) use meter::{Counted, Kind, Meter, Method, Visit};
 pub(crate) use watch::Watch;
 
 pub use access_log::AccessLogTarget;
+pub use figures::{ServerFigures, Watcher};
 
 use crate::access::Access;
 use parking_lot::Mutex;

@@ -123,7 +123,8 @@ mod tests {
     use super::*;
 
     fn load(workers: usize, alive: usize, queued: usize) -> [bool; 2] {
-        let load = gem::PoolLoad { queued, queue_max: 10, waiting: 0, workers, alive };
+        let load =
+            gem::PoolLoad { queued, queue_max: 10, waiting: 0, workers, alive, busy: 0, lost: 0 };
         gems(load).map(|check| check.passes)
     }
 

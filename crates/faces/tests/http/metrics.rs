@@ -25,6 +25,21 @@ fn scrape(site: &Site) -> BTreeMap<String, f64> {
 }
 
 #[test]
+fn what_each_handler_does_is_counted() {
+    let site = app::site(64, false);
+    for _ in 0..3 {
+        assert_eq!(site.ask(&get("/")).status, 200);
+    }
+    let told = scrape(&site);
+    let of_root = |name: &str| told.get(&format!("{name}{{handler=\"GET /\"}}")).copied();
+    assert_eq!(of_root("sarsen_handler_duration_seconds_count"), Some(3.0), "{told:?}");
+    assert_eq!(of_root("sarsen_handler_queue_duration_seconds_count"), Some(3.0));
+    assert_eq!(of_root("sarsen_handler_failures_total"), Some(0.0));
+    assert!(of_root("sarsen_handler_cpu_seconds_total").is_some_and(|seconds| seconds > 0.0));
+    assert_eq!(told["sarsen_gems_lost_total"], 0.0);
+}
+
+#[test]
 fn requests_commits_and_syncs_are_counted() {
     let site = Site::start();
     for n in 0..5 {

@@ -15,6 +15,9 @@ import { freeze, revive } from "sarsen:persist";
 import { Range, queryOf, withDates } from "sarsen:results";
 import { serviceOf } from "sarsen:services";
 
+// As they are now: an application may replace its globals.
+const { Error, Number, TypeError } = globalThis;
+
 const { defineProperty } = Object;
 
 // Services that are asked about changes may change other documents, about which others are asked;

@@ -8,6 +8,9 @@ import { native } from "sarsen:native";
 import { decode, encode, isObject, revive, special, tokensOf } from "sarsen:persist";
 import { adopt, guard, perform } from "sarsen:services";
 
+// As they are now: an application may replace its globals.
+const { Map } = globalThis;
+
 const { isArray } = Array;
 
 // What is known of one document: the value handed out (undefined if there is none), and the number

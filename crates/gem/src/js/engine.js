@@ -1,6 +1,7 @@
 // What the engine calls: it loads this module first, binds the native functions, and then loads
 // the application.
 import "sarsen:globals";
+import "sarsen:guards";
 export { bind } from "sarsen:native";
 export { take, takeServices, takeTasks } from "sarsen:app";
 export { compose, notFound } from "sarsen:chain";

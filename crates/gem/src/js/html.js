@@ -1,6 +1,9 @@
 // The `html` template tag. Everything put into a template is escaped, for text and for attribute
 // values in quotes, unless it is the result of `html` or `raw` itself.
 
+// As they are now: an application may replace its globals.
+const { Array, Promise, String, TypeError } = globalThis;
+
 // Text that is already HTML. Documents, forms and sessions hold plain data, so nothing that a
 // visitor sends can be one of these.
 export class Html {

@@ -13,6 +13,9 @@ import { begin as beginCall, bindTurns } from "sarsen:services";
 import { Visitor } from "sarsen:session";
 import { starter } from "sarsen:tasks";
 
+// As they are now: an application may replace its globals.
+const { Error, Object, Proxy } = globalThis;
+
 // The session of this run.
 function visitor() {
   return (current.visitor ??= new Visitor());

@@ -60,6 +60,17 @@ pub(crate) enum Steps {
     Many(Box<[u32]>),
 }
 
+impl Steps {
+    /// The place of the last one, which answers.
+    pub(crate) fn last(&self) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::One(place) => Some(*place as usize),
+            Self::Many(places) => places.last().map(|place| *place as usize),
+        }
+    }
+}
+
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {

@@ -111,6 +111,12 @@ impl Transaction {
         self.view.number
     }
 
+    /// How much was done so far: documents and ranges that were read and noted, and documents that
+    /// are staged.
+    pub fn work(&self) -> (usize, usize) {
+        (self.reads.len(), self.writes.len())
+    }
+
     /// The time of the view.
     pub fn time(&self) -> Timestamp {
         self.view.time

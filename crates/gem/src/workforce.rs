@@ -1,0 +1,244 @@
+//! The workers of a pool: their threads, seats and figures; who starts one, and puts another in the
+//! place of one that cannot be stopped.
+
+use crate::aside::{Back, Executor};
+use crate::errand::Errand;
+use crate::errors::{Failure, Fault, LoadError};
+use crate::exchange::{Respond, hand_over};
+use crate::failed::Keeper;
+use crate::figures::{self, HandlerFigures, Tally};
+use crate::limits::THREAD_STACK_BYTES;
+use crate::pool::Job;
+use crate::queue::{Popped, Queue};
+use crate::seat::{Lost, Seat};
+use crate::turn::Turn;
+use crate::worker::{Served, Shared, Worker, panic_text};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What workers share, and the workers.
+pub(crate) struct Workforce {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) queue: Arc<Queue<Job>>,
+    pub(crate) asides: Arc<Executor>,
+    places: Mutex<Vec<Place>>,
+    lost: Arc<AtomicUsize>,
+    lost_ever: AtomicUsize,
+}
+
+/// A worker, and what its successor takes over.
+struct Place {
+    seat: Arc<Seat>,
+    tally: Arc<Tally>,
+    thread: JoinHandle<()>,
+}
+
+type Started = SyncSender<Result<(), LoadError>>;
+
+impl Workforce {
+    pub(crate) fn new(shared: Arc<Shared>, queue: Arc<Queue<Job>>, asides: Arc<Executor>) -> Self {
+        let (lost, lost_ever) = (Arc::default(), AtomicUsize::new(0));
+        Self { shared, queue, asides, places: Mutex::default(), lost, lost_ever }
+    }
+
+    /// Starts `workers`, each with the application loaded, and waits for them.
+    pub(crate) fn start(&self, workers: usize) -> Result<(), LoadError> {
+        let (started, outcomes) = sync_channel(workers);
+        for number in 0..workers {
+            let place = self.hire(number, Arc::default(), &started)?;
+            self.places.lock().push(place);
+        }
+        drop(started);
+        for _ in 0..workers {
+            let outcome = outcomes.recv();
+            outcome.map_err(|_| LoadError::Worker("the engine panicked".to_owned()))??;
+        }
+        Ok(())
+    }
+
+    fn hire(
+        &self,
+        number: usize,
+        tally: Arc<Tally>,
+        started: &Started,
+    ) -> Result<Place, LoadError> {
+        let seat = Arc::<Seat>::default();
+        let (shared, started) = (Arc::clone(&self.shared), started.clone());
+        let (queue, asides) = (Arc::clone(&self.queue), Arc::clone(&self.asides));
+        let (own, figures) = (Arc::clone(&seat), Arc::clone(&tally));
+        let lost = Arc::clone(&self.lost);
+        let thread = thread::Builder::new()
+            .name(format!("gem-{number}"))
+            .stack_size(THREAD_STACK_BYTES)
+            .spawn(move || {
+                let worker = Worker::start(shared, Arc::clone(&own), figures);
+                if work(worker, (&queue, &asides), &own, started).is_err() {
+                    lost.fetch_sub(1, Ordering::Relaxed);
+                }
+            })
+            .map_err(|error| LoadError::Worker(error.to_string()))?;
+        Ok(Place { seat, tally, thread })
+    }
+
+    /// Answers for the worker at `number`, which has lost its seat, and puts another in its place.
+    pub(crate) fn replace(&self, number: usize, route: usize, respond: Option<Respond>) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        self.lost_ever.fetch_add(1, Ordering::Relaxed);
+        // The application may be at work on anything that is visible now.
+        let view = self.shared.repository.stats().visible;
+        let limit_ms = self.cpu_limit().as_millis();
+        let message = format!(
+            "the request used more than its limit of {limit_ms} ms of CPU time and cannot be \
+             interrupted where it is; its gem was replaced"
+        );
+        let failure = Failure::CpuLimit(Fault::new(message, view));
+        let app = self.shared.current.get();
+        let keeper = Keeper { errors: self.shared.errors.as_deref(), sources: &app.sources };
+        let failure = keeper.keep(failure, |report| {
+            let names = self.shared.names.lock();
+            report.handler = names.get(route).cloned().unwrap_or_default();
+            report.cpu = self.cpu_limit();
+        });
+        if let Some(respond) = respond {
+            hand_over(respond, Err(failure));
+        }
+        let mut places = self.places.lock();
+        let Some(place) = places.get_mut(number) else { return };
+        let (started, _nobody_waits) = sync_channel(1);
+        match self.hire(number, Arc::clone(&place.tally), &started) {
+            // The thread of the one before goes on by itself.
+            Ok(successor) => *place = successor,
+            Err(error) => log::error!("a gem was lost and cannot be replaced: {error}"),
+        }
+    }
+
+    pub(crate) fn seats(&self) -> Vec<Arc<Seat>> {
+        self.places.lock().iter().map(|place| Arc::clone(&place.seat)).collect()
+    }
+
+    /// CPU time that a request may use.
+    pub(crate) fn cpu_limit(&self) -> Duration {
+        self.shared.cpu_limit(&self.shared.current.get())
+    }
+
+    /// Workers that lost their seats and have not ended.
+    pub(crate) fn lost(&self) -> usize {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Those that ever did.
+    pub(crate) fn lost_ever(&self) -> usize {
+        self.lost_ever.load(Ordering::Relaxed)
+    }
+
+    /// Workers, those whose threads run, and those that serve something.
+    pub(crate) fn count(&self) -> [usize; 3] {
+        let places = self.places.lock();
+        let count = |is: fn(&Place) -> bool| places.iter().filter(|place| is(place)).count();
+        let alive = count(|place| !place.thread.is_finished());
+        [places.len(), alive, count(|place| place.seat.is_busy())]
+    }
+
+    /// What the handlers have done.
+    pub(crate) fn handlers(&self) -> Vec<HandlerFigures> {
+        let tallies: Vec<_> =
+            self.places.lock().iter().map(|place| Arc::clone(&place.tally)).collect();
+        figures::sum(tallies.iter().map(|tally| &**tally))
+    }
+
+    /// Waits for the workers, once the queue is closed; not for those that lost their seats.
+    pub(crate) fn join(&self) {
+        let places = std::mem::take(&mut *self.places.lock());
+        for place in places {
+            if let Err(panic) = place.thread.join() {
+                log::error!("a worker ended in a panic: {}", panic_text(&*panic));
+            }
+        }
+    }
+}
+
+fn work(
+    worker: Result<Worker, LoadError>,
+    (queue, asides): (&Queue<Job>, &Executor),
+    seat: &Seat,
+    started: Started,
+) -> Result<(), Lost> {
+    let (worker, outcome) = match worker {
+        Ok(worker) => (Some(worker), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    seat.sit();
+    // Nobody listens if another worker has failed already; then the queue is closed, too.
+    let _ = started.send(outcome);
+    drop(started);
+    let Some(mut worker) = worker else { return Ok(()) };
+    let mut generation = 0; // The queue's first.
+    loop {
+        match queue.pop(generation) {
+            Popped::Item(job) if !queue.is_shared() => serve(&mut worker, job, (seat, asides))?,
+            Popped::Item(job) => {
+                let begun = Instant::now();
+                let served = serve(&mut worker, job, (seat, asides));
+                queue.item_took(begun.elapsed());
+                served?;
+            }
+            Popped::Task(job) => {
+                let begun = Instant::now();
+                let served = serve(&mut worker, job, (seat, asides));
+                queue.task_done(begun.elapsed());
+                served?;
+            }
+            Popped::Changed(newest) => {
+                generation = newest;
+                worker.change_over();
+            }
+            Popped::Closed => return Ok(()),
+        }
+    }
+}
+
+fn serve(worker: &mut Worker, job: Job, (seat, asides): (&Seat, &Executor)) -> Result<(), Lost> {
+    let served = match job {
+        Job::Request(request, respond, since) => {
+            seat.begin(Some(respond));
+            worker.serve(request, since)
+        }
+        Job::Again(turn, respond) => {
+            seat.begin(Some(respond));
+            worker.serve_again(turn)
+        }
+        Job::Task(due, respond) => {
+            seat.begin(Some(respond));
+            worker.serve_task(due)
+        }
+        Job::Errand(errand) => return run_errand(worker, (errand, None), (seat, asides)),
+        Job::ErrandAgain(turn, errand) => {
+            return run_errand(worker, (errand, Some(turn)), (seat, asides));
+        }
+    };
+    let Some(respond) = seat.end()? else { return Ok(()) };
+    match served {
+        Served::Done(outcome) => hand_over(respond, outcome),
+        Served::Waits(waiting) => asides.take(*waiting, Back::Reply(respond)),
+    }
+    Ok(())
+}
+
+/// An errand answers by itself, also where its worker has lost the seat.
+fn run_errand(
+    worker: &mut Worker,
+    (errand, turn): (Box<dyn Errand>, Option<Box<Turn>>),
+    (seat, asides): (&Seat, &Executor),
+) -> Result<(), Lost> {
+    seat.begin(None);
+    let waits = worker.run_errand(errand, turn);
+    let ended = seat.end();
+    if let Some((waiting, errand)) = waits {
+        asides.take(*waiting, Back::Errand(errand));
+    }
+    ended.map(|_| ())
+}
