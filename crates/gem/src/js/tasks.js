@@ -9,6 +9,9 @@ import { reply } from "sarsen:reply";
 
 const OPTIONS = ["attempts", "backoff", "timeout", "expires"];
 
+// As it is now: an application may replace its globals.
+const { Map } = globalThis;
+
 // The tasks of the application that is served, by name.
 let known = new Map();
 
