@@ -24,27 +24,3 @@ pub fn table(measured: &Report) -> String {
     text.push_str("The machines differ: the rows show how far apart the results are, not why.\n");
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::ServerCpu;
-    use crate::report::tests::report;
-
-    #[test]
-    fn puts_the_run_below_the_rows_of_2007() {
-        let mut report = report(|_| {}, ServerCpu::NotAsked);
-        report.new_session = true;
-        let expected = "\
-counter, a new session in every hit                        req/s
-2007  Squeak, 1 image, 10 clients                             10
-2007  GemStone/S, 1 core, 1 gem, raw log, 10 clients          91
-2007  GemStone/S, 4 cores, 5 gems                            230
-now   this server, 10 users                                  300
-The machines differ: the rows show how far apart the results are, not why.
-";
-        assert_eq!(table(&report), expected);
-        report.new_session = false;
-        assert!(table(&report).contains("10 users, sessions kept"));
-    }
-}

@@ -5,6 +5,10 @@ use std::time::Duration;
 /// Most users of one run. More: `PlanError::Users`.
 pub const USERS_MAX: usize = 10_000;
 
+/// Most operations a second of the open model. More: the command line is refused; a scenario's is
+/// bound by what the generator can send, which `send lag` tells.
+pub const RATE_MAX: f64 = 10_000_000.0;
+
 /// Most generator threads of one run. More: `PlanError::Threads`.
 pub const THREADS_MAX: usize = 64;
 
@@ -38,7 +42,7 @@ pub const CHUNK_OVERHEAD_BYTES_MAX: usize = 16 << 10;
 pub const COOKIE_BYTES_MAX: usize = 8 << 10;
 
 /// Longest latency the histograms tell apart. Longer ones are recorded as this one.
-pub const LATENCY_MAX: Duration = Duration::from_secs(120);
+pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// How long a user waits after a connection that could not be made, so that a server that is
 /// away is not answered with a busy loop.

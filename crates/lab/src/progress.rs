@@ -1,8 +1,8 @@
 //! The live view of a run: counters the generator threads write, a tick about once per second,
 //! and one line on a terminal. It measures nothing that ends up in a report.
 
-use crate::bench::Phase;
-use crate::bench::Timetable;
+use crate::engine::Phase;
+use crate::engine::Timetable;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,11 +130,11 @@ fn render(tick: &Tick) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Plan;
+    use crate::plan::Plan;
 
     #[test]
     fn ticks_state_the_rate_since_the_last_one() {
-        let plan = Plan::new("http://a/".parse().unwrap());
+        let plan = Plan::hit("http://a/".parse().unwrap());
         let start = Instant::now();
         let counters: Vec<Arc<Counters>> = vec![Arc::default(), Arc::default()];
         let mut meter = Meter::new(Timetable::new(&plan, start), counters.clone());
@@ -146,7 +146,7 @@ mod tests {
         let first = meter.tick(start + 2 * PERIOD, Phase::Measured).unwrap();
         assert_eq!(first.requests_per_second, 50.0);
         assert_eq!((first.errors, first.elapsed), (1, 2 * PERIOD));
-        assert_eq!(first.planned, plan.ramp_up + plan.duration);
+        assert_eq!(first.planned, plan.phases.ramp_up + plan.phases.measured);
 
         assert_eq!(meter.tick(start + 2 * PERIOD, Phase::Measured), None);
         let second = meter.tick(start + 3 * PERIOD, Phase::Measured).unwrap();

@@ -14,6 +14,11 @@ impl Random {
         Self { state: seed ^ offset }
     }
 
+    /// One of several sequences of a user that do not depend on each other.
+    pub(crate) fn of_stream(seed: u64, user: u64, stream: u64) -> Self {
+        Self::of_user(Self { state: seed ^ (stream << 56) }.number(), user)
+    }
+
     /// The next number.
     pub(crate) fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -28,6 +33,24 @@ impl Random {
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let product = u128::from(self.number()) * u128::from(bound);
         (product >> 64) as u64
+    }
+}
+
+impl Random {
+    /// The next number from 0 up to, not including, 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.number() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The next of the negative exponential distribution with mean 1.
+    pub(crate) fn exponential(&mut self) -> f64 {
+        -(1.0 - self.unit()).ln()
+    }
+
+    /// The next of the standard normal distribution (Box and Muller 1958).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let radius = (2.0 * self.exponential()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 }
 

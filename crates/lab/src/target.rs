@@ -40,7 +40,35 @@ pub enum TargetError {
     Path(char),
 }
 
+/// A server: host and port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The host, without brackets if it is an IPv6 address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Origin {
+    /// Host and port as they stand in a `Host` field (RFC 9110 §7.2).
+    pub fn authority(&self) -> String {
+        let host = match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        };
+        match self.port {
+            80 => host,
+            port => format!("{host}:{port}"),
+        }
+    }
+}
+
 impl Target {
+    /// The server alone.
+    pub fn origin(&self) -> Origin {
+        Origin { host: self.host.clone(), port: self.port }
+    }
+
     /// The host, without brackets if it is an IPv6 address.
     pub fn host(&self) -> &str {
         &self.host
@@ -58,14 +86,7 @@ impl Target {
 
     /// Host and port as they stand in a `Host` field (RFC 9110 §7.2).
     pub fn authority(&self) -> String {
-        let host = match self.host.contains(':') {
-            true => format!("[{}]", self.host),
-            false => self.host.clone(),
-        };
-        match self.port {
-            80 => host,
-            port => format!("{host}:{port}"),
-        }
+        self.origin().authority()
     }
 }
 

@@ -2,11 +2,13 @@
 
 use crate::cli::{BenchArguments, Body};
 use crate::exit::Exit;
-use lab::bench::{Plan, Request, run as run_plan};
+use lab::engine::RunError;
+use lab::hit::{Hit, HitError, Request};
 use lab::limits::REQUEST_BODY_BYTES_MAX;
 use lab::progress::Line;
 use lab::report::Report;
 use lab::target::TargetError;
+use lab::verdict::Outcome;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -28,18 +30,20 @@ pub enum BenchError {
     },
     /// The run itself.
     #[error(transparent)]
-    Run(#[from] lab::bench::BenchError),
+    Run(#[from] HitError),
 }
 
 impl BenchError {
     /// How the process ends.
     pub fn exit(&self) -> Exit {
-        use lab::bench::BenchError as Run;
         match self {
             Self::Target(_) | Self::Body { .. } => Exit::Usage,
-            Self::Run(Run::Plan(_) | Run::ServerCpu { .. }) => Exit::Usage,
-            Self::Run(Run::Resolve { .. } | Run::Connect { .. }) => Exit::Unreachable,
-            Self::Run(Run::Thread(_) | Run::NothingSucceeded { .. }) => Exit::Failure,
+            Self::Run(HitError::NothingSucceeded { .. }) => Exit::Failure,
+            Self::Run(HitError::Run(error)) => match error {
+                RunError::Plan(_) | RunError::ServerCpu { .. } => Exit::Usage,
+                RunError::Resolve { .. } | RunError::Connect { .. } => Exit::Unreachable,
+                RunError::Thread(_) => Exit::Failure,
+            },
         }
     }
 }
@@ -55,27 +59,42 @@ pub struct Finished {
 /// Runs to the end.
 pub fn run(arguments: BenchArguments) -> Result<Finished, BenchError> {
     let (json, glass) = (arguments.json, arguments.glass);
-    let plan = plan(arguments)?;
+    let hit = hit(arguments)?;
     let mut line = Line::stderr();
-    let outcome = run_plan(&plan, |tick| line.show(tick));
+    let outcome = hit.run(|tick| line.show(tick));
     line.clear();
     let report = outcome?;
-    let exit = if report.errors_in_all() == 0 { Exit::Success } else { Exit::Failure };
+    let exit = match report.outcome() {
+        Outcome::Invalid => Exit::Invalid,
+        Outcome::Passed if report.errors_in_all() == 0 => Exit::Success,
+        Outcome::Passed | Outcome::Failed => Exit::Failure,
+    };
     Ok(Finished { text: render(&report, json, glass), exit })
 }
 
-fn plan(arguments: BenchArguments) -> Result<Plan, BenchError> {
-    let BenchArguments { method, headers, body, .. } = arguments;
-    let request = Request { method, headers, body: read_body(body)? };
-    Ok(Plan {
-        request,
-        users: arguments.users,
+/// Users of the open model come into being as they are needed, so there may be many.
+const USERS_OPEN: usize = 1_000;
+
+const USERS_CLOSED: usize = 10;
+
+fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
+    let BenchArguments { method, headers, body, rate, .. } = arguments;
+    let users = if rate.is_some() { USERS_OPEN } else { USERS_CLOSED };
+    Ok(Hit {
+        request: Request { method, headers, body: read_body(body)? },
+        users: arguments.users.unwrap_or(users),
+        rate,
+        arrivals: arguments.arrivals,
         threads: arguments.threads,
+        ramp_up: arguments.warm_up,
         duration: arguments.duration,
+        count: arguments.requests,
         new_session: arguments.new_session,
         keys: arguments.keys,
+        seed: arguments.seed,
+        request_timeout: arguments.timeout,
         server_pid: arguments.server_pid,
-        ..Plan::new(arguments.url.parse()?)
+        ..Hit::new(arguments.url.parse()?)
     })
 }
 

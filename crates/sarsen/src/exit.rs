@@ -22,6 +22,8 @@ pub enum Exit {
     Unreachable,
     /// The tokens cannot be read or changed.
     Tokens,
+    /// A measurement cannot be believed.
+    Invalid,
     /// A second signal ended it before it had drained.
     Interrupted,
 }
@@ -38,6 +40,7 @@ impl Exit {
             Self::Application => 5,
             Self::Unreachable => 6,
             Self::Tokens => 7,
+            Self::Invalid => 9,
             // 128 + SIGINT, as shells have it.
             Self::Interrupted => 130,
         }
@@ -69,6 +72,7 @@ mod tests {
             Exit::Application,
             Exit::Unreachable,
             Exit::Tokens,
+            Exit::Invalid,
             Exit::Interrupted,
         ];
         assert_eq!(listed, all.map(Exit::code));

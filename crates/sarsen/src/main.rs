@@ -12,6 +12,7 @@ mod limits;
 mod logger;
 mod machine;
 mod new;
+mod null_server;
 mod serve;
 mod signals;
 mod test;
@@ -51,6 +52,10 @@ fn run(command: Command) -> Exit {
         Command::Bench(arguments) => match bench::run(arguments) {
             Ok(finished) => print(&finished.text, finished.exit),
             Err(error) => fail(&error, error.exit()),
+        },
+        Command::NullServer(arguments) => match null_server::run(&arguments) {
+            Ok(()) => Exit::Success,
+            Err(error) => fail(&error, Exit::Listen),
         },
         Command::Verify(arguments) => match verify::run(&arguments) {
             Ok(verified) => print(&verified.text, verified.exit),

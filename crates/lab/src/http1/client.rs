@@ -1,6 +1,6 @@
 //! One user's side of HTTP/1.1: a connection, opened when it is needed, kept while the server
-//! keeps it and never used again after anything went wrong; and a cookie jar. It counts what it
-//! receives and measures nothing else.
+//! keeps it and never used again after anything went wrong. It counts what it receives and measures
+//! nothing else.
 
 use super::cookies::Jar;
 use super::deadline::Deadline;
@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     Malformed(#[from] Malformed),
 }
 
-/// A user's connection and cookies.
+/// A user's connection.
 pub(crate) struct Client {
     address: SocketAddr,
     /// The connection between two hits, if the server keeps it.
@@ -40,8 +40,6 @@ pub(crate) struct Client {
     /// Holds at most one head; bodies pass through it.
     buffer: Box<[u8]>,
     deadline: Deadline,
-    /// The cookies the server has set.
-    pub(crate) jar: Jar,
     /// Bytes received over all connections so far.
     pub(crate) received: u64,
     /// Connections opened so far.
@@ -56,7 +54,6 @@ impl Client {
             idle: None,
             buffer: vec![0; HEAD_BYTES_MAX].into_boxed_slice(),
             deadline: Deadline::new(Instant::now()),
-            jar: Jar::default(),
             received: 0,
             opened: 0,
         }
@@ -91,9 +88,11 @@ impl Client {
         stream: TcpStream,
         request: &[u8],
         is_head: bool,
+        jar: &mut Jar,
     ) -> Result<Reply, Failure> {
         let reader = ReplyReader::new(is_head);
-        let mut exchange = Exchange { client: self, stream, request, sent: 0, reader, pending: 0 };
+        let mut exchange =
+            Exchange { client: self, stream, request, sent: 0, reader, pending: 0, jar };
         let reply = poll_fn(|cx| exchange.poll(cx)).await?;
         let Exchange { stream, sent, .. } = exchange;
         // A server may refuse a request before it has read it all: what is left would be taken
@@ -115,6 +114,7 @@ struct Exchange<'a> {
     reader: ReplyReader,
     /// Bytes at the start of the client's buffer that the reader wants to see again.
     pending: usize,
+    jar: &'a mut Jar,
 }
 
 impl Exchange<'_> {
@@ -170,7 +170,7 @@ impl Exchange<'_> {
         self.client.received += bytes as u64;
         let filled = self.pending + bytes;
         let input = &self.client.buffer[..filled];
-        let (used, reply) = self.reader.advance(input, &mut self.client.jar)?;
+        let (used, reply) = self.reader.advance(input, self.jar)?;
         self.pending = filled - used;
         if reply.is_some() && self.pending > 0 {
             return Err(Malformed::Surplus(self.pending));

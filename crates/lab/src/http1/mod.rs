@@ -7,11 +7,9 @@ mod client;
 mod cookies;
 mod deadline;
 mod head;
-mod pattern;
 mod reply;
 mod request;
 
 pub(crate) use client::{Client, Failure};
-pub(crate) use pattern::Draw;
-pub(crate) use reply::Reply;
-pub(crate) use request::Template;
+pub(crate) use cookies::Jar;
+pub(crate) use request::Prepared;

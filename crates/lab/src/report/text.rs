@@ -1,27 +1,43 @@
 //! The report as an aligned table. It computes nothing that the report does not have.
 
 use super::Report;
-use crate::latency::Latency;
-use crate::tally::{ErrorClass, Tally};
+use crate::measure::{ErrorClass, Latency, Tally};
+use crate::verdict::Outcome;
 
 const LABEL_WIDTH: usize = 18;
 
 /// What the closed model means for the latencies.
-const MODEL: &str = "\
-closed loop: the generator waits for each reply, so these are service times, not what users
-at a fixed arrival rate would see";
+const CLOSED: &str = "\
+closed loop: users wait for each reply, so a stall keeps them from asking; the omission gap is what
+the 99th percentile would be longer if they had asked all the same";
 
 pub(super) fn render(report: &Report) -> String {
     let mut table = Table(String::new());
     describe_load(&mut table, report);
     describe_requests(&mut table, report);
-    describe_latency(&mut table, report.measured.latency());
+    describe_latency(&mut table, report);
+    describe_operations(&mut table, report);
     describe_cost(&mut table, report);
     describe_errors(&mut table, report);
     let Table(mut text) = table;
-    text.push_str(&format!("\n{MODEL}\n"));
-    for reason in &report.reasons {
-        text.push_str(&format!("warning: {reason}\n"));
+    if !report.is_open {
+        text.push_str(&format!("\n{CLOSED}\n"));
+    }
+    text.push_str(&validity(report));
+    text
+}
+
+/// The last lines: whether to believe it, and if not, why.
+fn validity(report: &Report) -> String {
+    let outcome = report.outcome();
+    let meaning = match outcome {
+        Outcome::Passed if report.verdict.failures.is_empty() => "the figures can be believed",
+        Outcome::Passed | Outcome::Failed => "the figures can be believed; a gate was not kept",
+        Outcome::Invalid => "the figures may not say what they seem to",
+    };
+    let mut text = format!("\n{}: {meaning}\n", outcome.name());
+    for reason in report.verdict.doubts.iter().chain(&report.verdict.failures) {
+        text.push_str(&format!("- {reason}\n"));
     }
     text
 }
@@ -36,9 +52,14 @@ impl Table {
 }
 
 fn describe_load(table: &mut Table, report: &Report) {
-    table.row("target", format!("{} {}", report.method, report.target));
+    let method = report.method.as_ref().map_or(String::new(), |method| format!("{method} "));
+    table.row("target", format!("{method}{}", report.target));
     let sessions = if report.new_session { ", a new session in every hit" } else { "" };
-    table.row("load", format!("{} users, closed loop{sessions}", report.users));
+    let load = match report.rate {
+        Some(rate) => format!("{rate}/s, {}, at most {} at once", report.model, report.users),
+        None => format!("{} users, {} loop", report.users, report.model),
+    };
+    table.row("load", load + sessions);
     let (duration, ramp_up) = (report.duration.as_secs_f64(), report.ramp_up_time.as_secs_f64());
     table.row("measured", format!("{duration:.3} s, after {ramp_up:.3} s of ramp-up"));
 }
@@ -47,20 +68,73 @@ fn describe_requests(table: &mut Table, report: &Report) {
     let measured = &report.measured;
     table.row("requests/s", format!("{:.1} successful", report.requests_per_second()));
     let failed = grouped(measured.errors().total());
-    table.row("requests", format!("{}, {failed} failed", grouped(measured.requests())));
+    table.row("requests", format!("{}, {failed} failed", grouped(measured.operations())));
+    if report.dropped > 0 {
+        table.row("dropped", format!("{} arrivals, never sent", grouped(report.dropped)));
+    }
 }
 
-fn describe_latency(table: &mut Table, latency: &Latency) {
+/// The two latencies side by side.
+fn describe_latency(table: &mut Table, report: &Report) {
+    let (service, response) = (report.measured.service(), report.measured.response());
+    table.row("latency", "service       response");
     let percentiles = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
     for (name, quantile) in percentiles {
-        let value = latency.percentile_ms(quantile).map_or_else(
-            || format!("n too small: {} of {}", latency.count(), Latency::samples_needed(quantile)),
-            milliseconds,
-        );
-        table.row(&format!("latency {name}"), value);
+        let cell = |latency: &Latency| match latency.percentile_ms(quantile) {
+            Some(ms) => milliseconds(ms),
+            None => {
+                format!("n too small: {} of {}", latency.count(), Latency::samples_needed(quantile))
+            }
+        };
+        // Both have as many samples.
+        let cells = match service.percentile_ms(quantile) {
+            Some(_) => format!("{:14}{}", cell(service), cell(response)),
+            None => cell(service),
+        };
+        table.row(&format!("  {name}"), cells);
     }
-    for (name, value) in [("max", latency.max_ms()), ("mean", latency.mean_ms())] {
-        table.row(&format!("latency {name}"), value.map_or("none".to_owned(), milliseconds));
+    for (name, read) in [("max", Latency::max_ms as Read), ("mean", Latency::mean_ms)] {
+        let cell = |latency| read(latency).map_or("none".to_owned(), milliseconds);
+        table.row(&format!("  {name}"), format!("{:14}{}", cell(service), cell(response)));
+    }
+    if let Some(gap) = report.omission_gap_ms {
+        table.row("omission gap", format!("{} at p99", milliseconds(gap)));
+    }
+    if let [Some(p50), Some(p99)] = report.send_lag_ms {
+        let (p50, p99) = (milliseconds(p50), milliseconds(p99));
+        table.row("send lag", format!("p50 {p50}, p99 {p99}"));
+    }
+}
+
+type Read = fn(&Latency) -> Option<f64>;
+
+fn describe_operations(table: &mut Table, report: &Report) {
+    for (title, operations) in
+        [("operation", &report.operations), ("in the background", &report.background)]
+    {
+        if operations.is_empty() {
+            continue;
+        }
+        let header = format!(
+            "{:>10} {:>8} {:>10} {:>10} {:>10}",
+            "", "failed", "p50 ms", "p90 ms", "p99 ms"
+        );
+        table.row(title, header);
+        for (name, tally) in operations {
+            let ms = |quantile| {
+                let value = tally.response().percentile_ms(quantile);
+                value.map_or("n too small".to_owned(), |ms| format!("{ms:.3}"))
+            };
+            let cells = format!(
+                "{:>10} {:>8} {:>10} {:>10} {:>10}",
+                grouped(tally.operations()),
+                grouped(tally.errors().total()),
+                ms(0.5),
+                ms(0.9),
+                ms(0.99)
+            );
+            table.row(&format!("  {name}"), cells);
+        }
     }
 }
 
@@ -86,15 +160,15 @@ fn describe_errors(table: &mut Table, report: &Report) {
     if report.ramp_up.errors().total() > 0 {
         table.row("in the ramp-up", outside(&report.ramp_up));
     }
-    if report.drain.requests() > 0 {
+    if report.drain.operations() > 0 {
         table.row("after the end", outside(&report.drain));
     }
 }
 
 fn outside(tally: &Tally) -> String {
-    let requests = grouped(tally.requests());
+    let requests = grouped(tally.operations());
     let slowest = tally
-        .latency()
+        .service()
         .max_ms()
         .map_or(String::new(), |ms| format!(", slowest success {}", milliseconds(ms)));
     match tally.errors().total() {
@@ -122,66 +196,4 @@ fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::ServerCpu;
-    use crate::report::tests::report;
-    use std::time::Duration;
-
-    #[test]
-    fn is_an_aligned_table_with_units() {
-        let used = ServerCpu::Used(Duration::from_micros(602 * 20));
-        let mut report = report(|_| {}, used);
-        report.reasons.push("of a reason".to_owned());
-        let expected = "\
-target            GET http://localhost:8080/counter
-load              10 users, closed loop
-measured          2.000 s, after 1.000 s of ramp-up
-requests/s        300.0 successful
-requests          602, 2 failed
-latency p50       1.000 ms
-latency p90       1.000 ms
-latency p99       1.000 ms
-latency p99.9     n too small: 600 of 2995
-latency max       1.000 ms
-latency mean      1.000 ms
-CPU per request   generator 50.0 µs, server 20.0 µs
-received          0.0 MiB
-connections       3 opened
-status 200        600
-status 404        1
-error timeout     1, first: no complete reply after 10.0s
-error status_4xx  1, first: status 404
-
-closed loop: the generator waits for each reply, so these are service times, not what users
-at a fixed arrival rate would see
-warning: of a reason
-";
-        assert_eq!(report.to_text(), expected);
-    }
-
-    #[test]
-    fn says_what_happened_outside_the_interval() {
-        let mut report = report(|_| {}, ServerCpu::NotAsked);
-        report.new_session = true;
-        report.drain = report.measured.clone();
-        report.ramp_up = report.measured.clone();
-        let text = report.to_text();
-        assert!(text.contains("10 users, closed loop, a new session in every hit\n"), "{text}");
-        assert!(text.contains("in the ramp-up    602 requests, failed: 1 timeout (first: "));
-        assert!(text.contains("after the end     602 requests, failed: 1 timeout (first: "));
-        assert!(text.contains("slowest success 1.000 ms\n"), "{text}");
-        assert!(text.contains("server not measured\n"), "{text}");
-    }
-
-    #[test]
-    fn groups_digits() {
-        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")];
-        for (number, text) in cases {
-            assert_eq!(grouped(number), text);
-        }
-    }
 }

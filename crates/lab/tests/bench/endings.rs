@@ -2,8 +2,8 @@
 
 use crate::server::{OK, Then, send, serve, serve_bytes, serve_one_then};
 use crate::{assert_only, plan, report};
-use lab::bench::{Phase, run};
-use lab::tally::ErrorClass;
+use lab::engine::Phase;
+use lab::measure::ErrorClass;
 use std::time::Duration;
 
 #[test]
@@ -17,12 +17,12 @@ fn every_request_is_in_exactly_one_phase() {
     plan.duration = Duration::from_millis(200);
     let report = report(&plan);
     let phases = [&report.ramp_up, &report.measured, &report.drain];
-    let requests: u64 = phases.iter().map(|tally| tally.requests()).sum();
+    let requests: u64 = phases.iter().map(|tally| tally.operations()).sum();
     assert_eq!(requests, server.seen().len() as u64);
     assert_eq!(report.errors_in_all(), 0);
-    assert!(report.ramp_up.requests() > 0 && report.measured.requests() > 0);
+    assert!(report.ramp_up.operations() > 0 && report.measured.operations() > 0);
     // No user has more than one request in flight when the interval ends.
-    assert!(report.drain.requests() <= 4, "{}", report.drain.requests());
+    assert!(report.drain.operations() <= 4, "{}", report.drain.operations());
     assert_eq!(report.duration, plan.duration);
     assert_eq!((report.connections, server.connections()), (4, 4));
 }
@@ -84,7 +84,7 @@ fn progress_is_told_while_the_run_goes_on() {
     plan.duration = Duration::from_millis(1300);
     plan.server_pid = Some(std::process::id());
     let mut ticks = Vec::new();
-    let report = run(&plan, |tick| ticks.push(*tick)).unwrap();
+    let report = plan.run(|tick| ticks.push(*tick)).unwrap();
     let first = ticks.first().unwrap();
     assert_eq!((first.phase, first.errors), (Phase::Measured, 1));
     assert!(first.requests_per_second > 0.0);

@@ -3,9 +3,10 @@
 
 use crate::server::{OK, Server, Then, send, serve, serve_one_then, wait_for_close};
 use crate::{assert_only, errors, plan, report};
-use lab::bench::{BenchError, Plan, run};
+use lab::engine::RunError;
+use lab::hit::{Hit, HitError};
+use lab::measure::ErrorClass;
 use lab::report::Report;
-use lab::tally::ErrorClass;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -48,7 +49,7 @@ fn a_reset_is_a_closed_connection() {
             drop(stream.unwrap().peek(&mut [0]));
         }
     });
-    let mut plan = Plan::new(url.parse().unwrap());
+    let mut plan = Hit::new(url.parse().unwrap());
     plan.ramp_up = Duration::ZERO;
     plan.users = 1;
     plan.count = Some(5);
@@ -70,8 +71,8 @@ fn a_reset_inside_the_request_is_a_closed_connection() {
 }
 
 /// PUTs of a body larger than what the kernel takes for a reader that does not read.
-fn large_put(url: &str, count: u64) -> Plan {
-    let mut plan = Plan::new(url.parse().unwrap());
+fn large_put(url: &str, count: u64) -> Hit {
+    let mut plan = Hit::new(url.parse().unwrap());
     plan.ramp_up = Duration::ZERO;
     plan.users = 1;
     plan.count = Some(count);
@@ -161,10 +162,10 @@ fn a_refusal_is_heard_while_the_request_is_still_being_sent() {
 #[test]
 fn a_refused_connection_before_the_run_is_no_report() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let plan = Plan::new(format!("http://{address}/x").parse().unwrap());
-    match run(&plan, |_| {}) {
-        Err(BenchError::Connect { target, address: tried, source }) => {
-            assert_eq!((target, tried), (format!("http://{address}/x"), address));
+    let plan = Hit::new(format!("http://{address}/x").parse().unwrap());
+    match plan.run(|_| {}) {
+        Err(HitError::Run(RunError::Connect { origin: target, address: tried, source })) => {
+            assert_eq!((target, tried), (address.to_string(), address));
             assert_eq!(source.kind(), ErrorKind::ConnectionRefused);
         }
         other => panic!("{other:?}"),
@@ -184,7 +185,7 @@ fn connections_refused_during_the_run_are_counted() {
         let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
         stream.write_all(reply).unwrap();
     });
-    let mut plan = Plan::new(url.parse().unwrap());
+    let mut plan = Hit::new(url.parse().unwrap());
     plan.ramp_up = Duration::ZERO;
     plan.users = 1;
     plan.count = Some(4);
@@ -196,9 +197,9 @@ fn connections_refused_during_the_run_are_counted() {
 
 #[test]
 fn a_host_without_address_is_no_report() {
-    let plan = Plan::new("http://../".parse().unwrap());
-    match run(&plan, |_| {}) {
-        Err(BenchError::Resolve { host, .. }) => assert_eq!(host, ".."),
+    let plan = Hit::new("http://../".parse().unwrap());
+    match plan.run(|_| {}) {
+        Err(HitError::Run(RunError::Resolve { host, .. })) => assert_eq!(host, ".."),
         other => panic!("{other:?}"),
     }
 }
@@ -217,8 +218,11 @@ fn a_plan_that_cannot_be_run_and_a_process_that_is_not_there_are_no_reports() {
     let server = serve(|_, stream| send(stream, OK));
     let mut plan = plan(&server, 1);
     plan.server_pid = Some(u32::MAX);
-    assert!(matches!(run(&plan, |_| {}), Err(BenchError::ServerCpu { pid: u32::MAX, .. })));
+    assert!(matches!(
+        plan.run(|_| {}),
+        Err(HitError::Run(RunError::ServerCpu { pid: u32::MAX, .. }))
+    ));
     plan.users = 0;
-    assert!(matches!(run(&plan, |_| {}), Err(BenchError::Plan(_))));
+    assert!(matches!(plan.run(|_| {}), Err(HitError::Run(RunError::Plan(_)))));
     assert!(server.seen().is_empty());
 }

@@ -2,11 +2,11 @@
 
 use crate::server::{OK, Server, serve_bytes};
 use crate::{plan, report};
-use lab::bench::Plan;
+use lab::hit::Hit;
 use std::collections::HashSet;
 
 /// A plan of `count` PUTs of documents to 20 keys.
-fn put_plan(server: &Server, count: u64) -> Plan {
+fn put_plan(server: &Server, count: u64) -> Hit {
     let mut plan = plan(server, count);
     plan.target = server.url("/db/notes/{key}").parse().unwrap();
     plan.keys = 20;
@@ -69,5 +69,5 @@ fn the_report_names_what_was_sent() {
     assert_eq!(json["latency_ms"]["p90"], serde_json::Value::Null);
     let text = report.to_text();
     assert!(text.starts_with("target            PUT http://"), "{text}");
-    assert!(text.contains("closed loop: the generator waits for each reply"), "{text}");
+    assert!(text.contains("closed loop: users wait for each reply"), "{text}");
 }

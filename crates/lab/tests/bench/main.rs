@@ -10,15 +10,15 @@ mod replies;
 mod server;
 mod sessions;
 
-use lab::bench::{BenchError, Plan, run};
+use lab::hit::{Hit, HitError};
+use lab::measure::{ErrorClass, Errors};
 use lab::report::Report;
-use lab::tally::{ErrorClass, Errors};
 use server::Server;
 use std::time::Duration;
 
 /// `count` requests by one user, without ramp-up.
-fn plan(server: &Server, count: u64) -> Plan {
-    let mut plan = Plan::new(server.url("/").parse().unwrap());
+fn plan(server: &Server, count: u64) -> Hit {
+    let mut plan = Hit::new(server.url("/").parse().unwrap());
     plan.users = 1;
     plan.ramp_up = Duration::ZERO;
     plan.duration = Duration::from_secs(60);
@@ -26,16 +26,16 @@ fn plan(server: &Server, count: u64) -> Plan {
     plan
 }
 
-fn report(plan: &Plan) -> Report {
-    let report = run(plan, |_| {}).unwrap();
+fn report(plan: &Hit) -> Report {
+    let report = plan.run(|_| {}).unwrap();
     assert_sane(&report);
     report
 }
 
 /// The errors of a run in which nothing succeeded.
-fn errors(plan: &Plan) -> Errors {
-    match run(plan, |_| {}) {
-        Err(BenchError::NothingSucceeded { sent, errors, .. }) => {
+fn errors(plan: &Hit) -> Errors {
+    match plan.run(|_| {}) {
+        Err(HitError::NothingSucceeded { sent, errors, .. }) => {
             assert_eq!(sent, errors.total());
             *errors
         }
@@ -47,14 +47,14 @@ fn errors(plan: &Plan) -> Errors {
 /// What must hold in every report.
 fn assert_sane(report: &Report) {
     for tally in [&report.ramp_up, &report.measured, &report.drain] {
-        assert_eq!(tally.latency().count(), tally.successes());
-        assert_eq!(tally.requests(), tally.successes() + tally.errors().total());
+        assert_eq!(tally.service().count(), tally.successes());
+        assert_eq!(tally.operations(), tally.successes() + tally.errors().total());
         let below_400 = tally.statuses().iter().filter(|(status, _)| *status < 400);
         assert_eq!(below_400.map(|(_, count)| count).sum::<u64>(), tally.successes());
     }
     // A user has one request in flight, so its service times fit into the interval, up to the
     // histogram's resolution.
-    let latency = report.measured.latency();
+    let latency = report.measured.service();
     let busy_s = latency.mean_ms().unwrap_or(0.0) / 1000.0 * latency.count() as f64;
     assert!(busy_s <= report.users as f64 * report.duration.as_secs_f64() * 1.002);
 }

@@ -2,18 +2,18 @@
 
 use crate::server::{OK, Then, send, serve, serve_bytes};
 use crate::{errors, plan, report};
-use lab::tally::ErrorClass;
+use lab::measure::ErrorClass;
 use std::time::Duration;
 
 #[test]
 fn a_kept_connection_carries_every_request_of_a_user() {
     let server = serve_bytes(OK);
     let report = report(&plan(&server, 200));
-    assert_eq!((report.measured.requests(), report.measured.successes()), (200, 200));
+    assert_eq!((report.measured.operations(), report.measured.successes()), (200, 200));
     assert_eq!(report.measured.statuses().iter().collect::<Vec<_>>(), [(200, 200)]);
     assert_eq!(report.measured.bytes_received(), 200 * OK.len() as u64);
     assert_eq!((report.connections, server.connections()), (1, 1));
-    assert_eq!((report.ramp_up.requests(), report.drain.requests()), (0, 0));
+    assert_eq!((report.ramp_up.operations(), report.drain.operations()), (0, 0));
     let seen = server.seen();
     assert_eq!(seen.len(), 200);
     assert!(seen.iter().all(|request| request.line == "GET / HTTP/1.1"));
@@ -121,7 +121,7 @@ fn errors_of_the_application_are_counted_by_status() {
     });
     let report = report(&plan(&server, 40));
     let errors = report.measured.errors();
-    assert_eq!((report.measured.requests(), report.measured.successes()), (40, 20));
+    assert_eq!((report.measured.operations(), report.measured.successes()), (40, 20));
     assert_eq!((errors.count(ErrorClass::Status5xx), errors.total()), (10, 20));
     assert_eq!(errors.count(ErrorClass::Status4xx), 10);
     let statuses: Vec<_> = report.measured.statuses().iter().collect();

@@ -3,20 +3,33 @@
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
-use lab::limits::{DURATION_MAX, THREADS_MAX, USERS_MAX};
+use lab::limits::{DURATION_MAX, RATE_MAX, REQUEST_TIMEOUT_MAX, THREADS_MAX, USERS_MAX};
+use lab::plan::Arrivals;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// What load to apply, and how to report it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct BenchArguments {
     /// What is requested; `{key}` in it is replaced by a number below `keys`.
     pub url: String,
-    /// Users at the same time, each with one connection.
-    pub users: usize,
+    /// Users at the same time, each with one connection; in the open model the most at once.
+    pub users: Option<usize>,
+    /// Requests a second, whatever the server does.
+    pub rate: Option<f64>,
+    /// How they are spread.
+    pub arrivals: Arrivals,
+    /// How long the load goes on before it is measured.
+    pub warm_up: Duration,
     /// How long.
     pub duration: Duration,
+    /// Requests after which it ends.
+    pub requests: Option<u64>,
+    /// Fixes what is drawn.
+    pub seed: u64,
+    /// Longest time of a request.
+    pub timeout: Duration,
     /// Whether a user forgets its cookies before each request.
     pub new_session: bool,
     /// The request's method.
@@ -50,8 +63,14 @@ impl Default for BenchArguments {
     fn default() -> Self {
         Self {
             url: String::new(),
-            users: 10,
+            users: None,
+            rate: None,
+            arrivals: Arrivals::Poisson,
+            warm_up: Duration::from_secs(1),
             duration: Duration::from_secs(10),
+            requests: None,
+            seed: 1,
+            timeout: Duration::from_secs(10),
             new_session: false,
             method: "GET".into(),
             headers: Vec::new(),
@@ -87,15 +106,61 @@ pub const SPEC: Spec<BenchArguments> = Spec {
     },
 };
 
+const RATE: &str = "a number of requests a second, up to 10 million";
+
 const FLAGS: &[Flag<BenchArguments>] = &[
     Flag {
         long: "users",
         short: Some('c'),
         takes: Takes::Value("N", |arguments, value| {
-            arguments.users = value::count(value, 1..=USERS_MAX as u64)? as usize;
+            arguments.users = Some(value::count(value, 1..=USERS_MAX as u64)? as usize);
             Ok(())
         }),
-        about: "users at the same time, each with one connection [10]",
+        about: "users at once, one connection each [10; 1000 with --rate]",
+    },
+    Flag {
+        long: "rate",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let rate: f64 = value::parsed(value, RATE)?;
+            if !(rate.is_finite() && rate > 0.0 && rate <= RATE_MAX) {
+                return Err(ValueError::expected(RATE));
+            }
+            arguments.rate = Some(rate);
+            Ok(())
+        }),
+        about: "open model: N requests a second, whatever the server does",
+    },
+    Flag {
+        long: "arrivals",
+        short: None,
+        takes: Takes::Value("LAW", |arguments, value| {
+            arguments.arrivals = match value::text(value)?.as_str() {
+                "poisson" => Arrivals::Poisson,
+                "even" => Arrivals::Even,
+                _ => return Err(ValueError::expected("poisson or even")),
+            };
+            Ok(())
+        }),
+        about: "how --rate is spread: poisson or even [poisson]",
+    },
+    Flag {
+        long: "warm-up",
+        short: None,
+        takes: Takes::Value("TIME", |arguments, value| {
+            arguments.warm_up = value::duration(value, DURATION_MAX)?;
+            Ok(())
+        }),
+        about: "load for so long before it is measured [1s]",
+    },
+    Flag {
+        long: "requests",
+        short: Some('n'),
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.requests = Some(value::count(value, 1..=u64::MAX)?);
+            Ok(())
+        }),
+        about: "end after N requests, if that is earlier",
     },
     Flag {
         long: "duration",
@@ -147,6 +212,24 @@ const FLAGS: &[Flag<BenchArguments>] = &[
             Ok(())
         }),
         about: "{key} in URL, header or body is a number below N [10000]",
+    },
+    Flag {
+        long: "seed",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.seed = value::count(value, 0..=u64::MAX)?;
+            Ok(())
+        }),
+        about: "the same number draws the same keys [1]",
+    },
+    Flag {
+        long: "timeout",
+        short: None,
+        takes: Takes::Value("TIME", |arguments, value| {
+            arguments.timeout = value::duration(value, REQUEST_TIMEOUT_MAX)?;
+            Ok(())
+        }),
+        about: "longest time of a request; then it is an error [10s]",
     },
     Flag {
         long: "threads",
@@ -223,7 +306,15 @@ mod tests {
             "u",
             "-c",
             "64",
+            "--rate",
+            "0.5",
+            "--arrivals",
+            "even",
+            "--warm-up",
+            "2s",
             "-d15s",
+            "-n",
+            "9",
             "--new-session",
             "--method",
             "PUT",
@@ -235,6 +326,10 @@ mod tests {
             "@file",
             "--keys",
             "1000",
+            "--seed",
+            "3",
+            "--timeout",
+            "500ms",
             "--threads",
             "2",
             "--server-pid",
@@ -244,8 +339,14 @@ mod tests {
         ];
         let expected = BenchArguments {
             url: "u".into(),
-            users: 64,
+            users: Some(64),
+            rate: Some(0.5),
+            arrivals: Arrivals::Even,
+            warm_up: Duration::from_secs(2),
             duration: Duration::from_secs(15),
+            requests: Some(9),
+            seed: 3,
+            timeout: Duration::from_millis(500),
             new_session: true,
             method: "PUT".into(),
             headers: vec![("A".into(), "b:c".into()), ("D".into(), "e".into())],
@@ -270,6 +371,9 @@ mod tests {
         for (flag, bad) in [
             ("--header", "no colon"),
             ("-c", "0"),
+            ("--rate", "0"),
+            ("--rate", "nan"),
+            ("--arrivals", "often"),
             ("-d", "10"),
             ("--threads", "65"),
             ("--keys", "-1"),

@@ -7,6 +7,7 @@ mod flag;
 mod help;
 mod nearest;
 mod new;
+mod null_server;
 mod parse;
 mod serve;
 mod test;
@@ -15,6 +16,7 @@ mod value;
 mod verify;
 
 pub use bench::{BenchArguments, Body};
+pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;
 pub use new::NewArguments;
@@ -28,7 +30,7 @@ use std::ffi::OsString;
 use thiserror::Error;
 
 /// What the user asked for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum Command {
     /// `sarsen new`
     New(NewArguments),
@@ -40,6 +42,8 @@ pub enum Command {
     Bench(BenchArguments),
     /// `sarsen token`
     Token(TokenArguments),
+    /// `sarsen null-server`
+    NullServer(NullServerArguments),
     /// `sarsen verify`
     Verify(VerifyArguments),
     /// `sarsen errors`
@@ -119,13 +123,14 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 9] {
+fn topics() -> [Topic; 10] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
         serve::SPEC.topic(),
         test::SPEC.topic(),
         bench::SPEC.topic(),
+        null_server::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
         errors::SPEC.topic(),
@@ -134,7 +139,7 @@ fn topics() -> [Topic; 9] {
     ]
 }
 
-fn names() -> [&'static str; 9] {
+fn names() -> [&'static str; 10] {
     topics().map(|topic| topic.name)
 }
 
@@ -148,6 +153,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
+        Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
         Some("errors") => parse::command(&errors::SPEC, rest, Command::Errors),
@@ -196,7 +202,7 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["new", "serve", "test", "bench", "verify", "token", "errors"] {
+        for name in ["new", "serve", "test", "bench", "null-server", "verify", "token", "errors"] {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

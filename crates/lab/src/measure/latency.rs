@@ -36,6 +36,18 @@ impl Latency {
         self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
     }
 
+    /// The histogram itself, in nanoseconds.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.histogram
+    }
+
+    /// What the percentiles would be if everybody whom a stall kept from asking had asked every
+    /// `interval` (Tene's correction for coordinated omission).
+    pub fn corrected(&self, interval: Duration) -> Self {
+        let interval = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+        Self { histogram: self.histogram.clone_correct(interval) }
+    }
+
     /// How many there are.
     pub fn count(&self) -> u64 {
         self.histogram.len()

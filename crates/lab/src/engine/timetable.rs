@@ -1,6 +1,6 @@
-//! When the phases of a run begin and end, and which of them a request belongs to.
+//! When the parts of a run begin and end, and which of them an operation belongs to.
 
-use super::plan::Plan;
+use crate::plan::Plan;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -11,8 +11,13 @@ pub enum Phase {
     RampUp,
     /// The measured interval.
     Measured,
-    /// After it, while requests in flight are answered.
+    /// After it: what was in flight when it ended, and the ramp-down.
     Drain,
+}
+
+impl Phase {
+    /// Every one, in the order of time.
+    pub const ALL: [Self; 3] = [Self::RampUp, Self::Measured, Self::Drain];
 }
 
 /// The points in time a run goes by.
@@ -22,17 +27,20 @@ pub(crate) struct Timetable {
     pub(crate) start: Instant,
     /// The measured interval begins, with all users started.
     pub(crate) begin: Instant,
-    /// It ends; nothing is sent from here on.
+    /// It ends.
     pub(crate) end: Instant,
+    /// Nothing is started from here on.
+    pub(crate) last: Instant,
     /// Nothing is waited for from here on.
     pub(crate) stop: Instant,
 }
 
 impl Timetable {
     pub(crate) fn new(plan: &Plan, start: Instant) -> Self {
-        let begin = start + plan.ramp_up;
-        let end = begin + plan.duration;
-        Self { start, begin, end, stop: end + plan.drain }
+        let begin = start + plan.phases.ramp_up;
+        let end = begin + plan.phases.measured;
+        let last = end + plan.phases.ramp_down;
+        Self { start, begin, end, last, stop: last + plan.drain }
     }
 
     /// When a user starts: the users are spread evenly over the ramp-up.
@@ -41,16 +49,16 @@ impl Timetable {
         self.start + (self.begin - self.start).mul_f64(share)
     }
 
-    /// Until when a hit that begins at `now` may last.
+    /// Until when a request that begins at `now` may last.
     pub(crate) fn deadline(&self, now: Instant, request_timeout: Duration) -> Instant {
         self.stop.min(now + request_timeout)
     }
 
-    /// The phase of a request. Only one that lies in the measured interval as a whole is
-    /// measured; one that ends after it is part of the drain.
-    pub(crate) fn phase(&self, sent: Instant, finished: Instant) -> Phase {
+    /// The phase of an operation that was to start at `from`. Only one that lies in the measured
+    /// interval as a whole is measured; one that ends after it is part of the drain.
+    pub(crate) fn phase(&self, from: Instant, finished: Instant) -> Phase {
         match () {
-            () if sent < self.begin => Phase::RampUp,
+            () if from < self.begin => Phase::RampUp,
             () if finished < self.end => Phase::Measured,
             () => Phase::Drain,
         }
@@ -60,20 +68,21 @@ impl Timetable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Ramp-up from 0 to 4 s, measured from 4 to 14 s, drain to 17 s.
     fn timetable() -> Timetable {
-        let mut plan = Plan::new("http://a/".parse().unwrap());
-        plan.ramp_up = 4 * SECOND;
-        plan.duration = 10 * SECOND;
+        let mut plan = Plan::hit("http://a/".parse().unwrap());
+        plan.phases.ramp_up = 4 * SECOND;
+        plan.phases.measured = 10 * SECOND;
         plan.drain = 3 * SECOND;
         Timetable::new(&plan, Instant::now())
     }
 
     #[test]
-    fn a_request_is_measured_only_as_a_whole() {
+    fn an_operation_is_measured_only_as_a_whole() {
         let table = timetable();
         let phase = |sent: u32, finished: u32| {
             table.phase(table.start + sent * SECOND, table.start + finished * SECOND)
@@ -94,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_lasts_no_longer_than_the_run() {
+    fn a_request_lasts_no_longer_than_the_run() {
         let table = timetable();
         let at = |second: u32| table.start + second * SECOND;
         assert_eq!(table.deadline(at(5), 2 * SECOND), at(7));

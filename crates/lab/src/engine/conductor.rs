@@ -1,0 +1,335 @@
+//! A whole run, from the first connection to what was found.
+
+use super::budget::Budget;
+use super::desk::Brief;
+use super::prepared::Prepared;
+use super::timetable::{Phase, Timetable};
+use super::worker::{Harvest, Signal, Worker};
+use crate::cpu;
+use crate::limits::START_LEAD;
+use crate::measure::{Interval, Totals};
+use crate::plan::{Plan, PlanError};
+use crate::progress::{Counters, Meter, Tick};
+use crate::target::Origin;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, SystemTime};
+use thiserror::Error;
+use tokio::time::Instant;
+
+/// Why a run could not be carried out.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The plan cannot be run.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// A host's name has no address.
+    #[error("cannot find the address of \"{host}\": {source}; check the URL")]
+    Resolve {
+        /// The host.
+        host: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// No connection could be made before the run.
+    #[error("cannot connect to {address} for {origin}: {source}; is the server running there?")]
+    Connect {
+        /// The server.
+        origin: String,
+        /// The last address that was tried.
+        address: SocketAddr,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The server's CPU time cannot be read.
+    #[error("cannot read the CPU time of process {pid}: {source}; check the server's process id")]
+    ServerCpu {
+        /// The process that was asked for.
+        pid: u32,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A generator thread could not be started.
+    #[error("cannot start a generator thread: {0}; use fewer users or threads")]
+    Thread(#[source] io::Error),
+}
+
+/// What a run found.
+#[derive(Debug)]
+pub struct Findings {
+    /// What was measured.
+    pub totals: Totals,
+    /// How long the measured interval was: what was planned, or less if the planned number of
+    /// operations was reached earlier.
+    pub measured: Duration,
+    /// The time that operations were in flight in it, summed over them, in seconds.
+    pub in_flight_s: f64,
+    /// Successes in each whole second of it.
+    pub rates: Vec<u64>,
+    /// Connections opened, ramp-up included.
+    pub connections: u64,
+    /// CPU time of each thread of the generator in it, and the time that it had; why not, if it
+    /// cannot be read.
+    pub generator_cpu: Result<Vec<(Duration, Duration)>, String>,
+    /// CPU time of the server in it.
+    pub server_cpu: ServerCpu,
+    /// How far the machine's clock moved against the one that never steps, over the run.
+    pub clock_step: Duration,
+    /// Whether the run was ended before its time.
+    pub stopped: bool,
+}
+
+/// CPU time of a server in the measured interval.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerCpu {
+    /// No process was named.
+    NotAsked,
+    /// So much.
+    Used(Duration),
+    /// It could be read at first, and then not.
+    Lost(String),
+}
+
+/// What a run tells while it goes on. Both are called on the thread that called [`run`].
+pub trait Watch {
+    /// About once a second: how it stands.
+    fn tick(&mut self, tick: &Tick);
+
+    /// Each second of the run, of all threads, when all of them have told it.
+    fn second(&mut self, interval: &Interval);
+
+    /// Asked about once a second: whether it is to end now.
+    fn stops(&mut self) -> bool {
+        false
+    }
+}
+
+/// Runs a plan to its end. Takes the phases and at most the drain.
+///
+/// # Errors
+/// See [`RunError`].
+pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
+    plan.check()?;
+    let addresses = plan.origins.iter().map(|origin| reach(origin, plan.request_timeout));
+    let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
+    let pid = plan.server_pid;
+    if let Some(pid) = pid {
+        cpu::process(pid).map_err(|source| RunError::ServerCpu { pid, source })?;
+    }
+    let timetable = Timetable::new(plan, Instant::now() + START_LEAD);
+    let counters: Vec<Arc<Counters>> = (0..plan.threads).map(|_| Arc::default()).collect();
+    let budget = plan.phases.count.map(|count| Arc::new(Budget::new(count)));
+    let brief = Brief {
+        prepared: Arc::new(Prepared::new(plan)),
+        plan: Arc::new(plan.clone()),
+        addresses: addresses.into(),
+        timetable,
+        budget,
+    };
+    // Room for some seconds of each thread, so that sending does not wait.
+    let (sender, signals) = sync_channel(16 * plan.threads);
+    let mut conductor = Conductor {
+        timetable,
+        meter: Meter::new(timetable, counters.clone()),
+        watch,
+        server: pid.map(ServerReadings::new),
+        open: plan.threads,
+        threads: plan.threads,
+        harvests: Vec::with_capacity(plan.threads),
+        pages: BTreeMap::new(),
+        totals: Totals::new(plan.operations.len()),
+        operations: plan.operations.len(),
+        in_flight_s: 0.0,
+        rates: Vec::new(),
+    };
+    let clocks = (SystemTime::now(), Instant::now());
+    std::thread::scope(|scope| {
+        let first_user = |thread: usize| thread * plan.load.users_max() / plan.threads;
+        for (thread, counters) in counters.iter().enumerate() {
+            let worker = Worker {
+                brief: brief.clone(),
+                place: (thread, plan.threads),
+                users: first_user(thread)..first_user(thread + 1),
+                counters: Arc::clone(counters),
+                signals: sender.clone(),
+            };
+            let builder = std::thread::Builder::new().name("lab".to_owned());
+            builder.spawn_scoped(scope, move || worker.run())?;
+        }
+        drop(sender);
+        conductor.attend(&signals)
+    })
+    .map_err(RunError::Thread)?;
+    Ok(conductor.found(clock_step(clocks)))
+}
+
+/// An address of the server that accepts connections: a name may have several, and the server
+/// may listen on one of them only.
+fn reach(origin: &Origin, timeout: Duration) -> Result<SocketAddr, RunError> {
+    let resolve = |source| RunError::Resolve { host: origin.host.clone(), source };
+    let addresses = (origin.host.as_str(), origin.port).to_socket_addrs().map_err(resolve)?;
+    let mut refusal = resolve(io::Error::new(io::ErrorKind::NotFound, "it has none"));
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, timeout) {
+            Ok(_) => return Ok(address),
+            Err(source) => {
+                let origin = origin.authority();
+                refusal = RunError::Connect { origin, address, source };
+            }
+        }
+    }
+    Err(refusal)
+}
+
+/// How far the wall clock moved against the monotonic one.
+fn clock_step((wall, steady): (SystemTime, Instant)) -> Duration {
+    let steady = steady.elapsed();
+    let wall = wall.elapsed().unwrap_or_default();
+    wall.abs_diff(steady)
+}
+
+/// What the calling thread does while the generator runs.
+struct Conductor<'a> {
+    timetable: Timetable,
+    meter: Meter,
+    watch: &'a mut dyn Watch,
+    server: Option<ServerReadings>,
+    /// Threads for which the measured interval is not over.
+    open: usize,
+    threads: usize,
+    harvests: Vec<Harvest>,
+    /// Seconds that not all threads have told yet, with how many have.
+    pages: BTreeMap<u64, (usize, Interval)>,
+    totals: Totals,
+    operations: usize,
+    in_flight_s: f64,
+    rates: Vec<u64>,
+}
+
+impl Conductor<'_> {
+    /// Attends the run until every thread has finished.
+    fn attend(&mut self, signals: &Receiver<Signal>) -> io::Result<()> {
+        loop {
+            let now = Instant::now();
+            let phase = self.phase(now);
+            if phase != Phase::RampUp {
+                self.server.iter_mut().for_each(ServerReadings::begin);
+            }
+            if let Some(tick) = self.meter.tick(now, phase) {
+                self.watch.tick(&tick);
+            }
+            match signals.recv_timeout(self.next_wake(phase).saturating_duration_since(now)) {
+                Ok(Signal::Second(page)) => self.take_page(*page),
+                Ok(Signal::Closed) => self.close_one(),
+                Ok(Signal::Finished(harvest)) => self.harvests.push(*harvest?),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    while let Some((_, (_, page))) = self.pages.pop_first() {
+                        self.add(&page);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn phase(&self, now: Instant) -> Phase {
+        match () {
+            () if now < self.timetable.begin => Phase::RampUp,
+            () if self.open > 0 => Phase::Measured,
+            () => Phase::Drain,
+        }
+    }
+
+    fn next_wake(&self, phase: Phase) -> Instant {
+        match phase {
+            Phase::RampUp => self.timetable.begin.min(self.meter.next()),
+            Phase::Measured | Phase::Drain => self.meter.next(),
+        }
+    }
+
+    fn take_page(&mut self, page: Interval) {
+        let empty = || (0, Interval::new(page.second, self.operations));
+        let (told, sum) = self.pages.entry(page.second).or_insert_with(empty);
+        *told += 1;
+        sum.merge(&page);
+        // Every thread tells each second, in order.
+        while let Some(first) = self.pages.first_entry() {
+            if first.get().0 < self.threads {
+                break;
+            }
+            let (_, page) = first.remove();
+            self.add(&page);
+        }
+    }
+
+    fn add(&mut self, page: &Interval) {
+        self.totals.add(page);
+        self.in_flight_s += page.in_flight_s;
+        let measured = (0..self.operations).filter_map(|o| page.get(Phase::Measured, o));
+        self.rates.push(measured.map(crate::measure::Tally::successes).sum());
+        self.watch.second(page);
+    }
+
+    fn close_one(&mut self) {
+        self.open -= 1;
+        if self.open == 0 {
+            self.server.iter_mut().for_each(ServerReadings::end);
+        }
+    }
+
+    fn found(self, clock_step: Duration) -> Findings {
+        let closed = self.harvests.iter().map(|harvest| harvest.closed).max();
+        let closed = closed.unwrap_or(self.timetable.begin);
+        let measured = closed.saturating_duration_since(self.timetable.begin);
+        let ramp_up = (self.timetable.begin - self.timetable.start).as_secs_f64().ceil() as usize;
+        let whole = measured.as_secs() as usize;
+        let cpus = self.harvests.iter().map(|harvest| match &harvest.cpu {
+            Ok(cpu) => Ok((cpu.used, cpu.elapsed)),
+            Err(error) => Err(error.to_string()),
+        });
+        Findings {
+            totals: self.totals,
+            measured,
+            in_flight_s: self.in_flight_s,
+            rates: self.rates.into_iter().skip(ramp_up).take(whole).collect(),
+            connections: self.harvests.iter().map(|harvest| harvest.connections).sum(),
+            generator_cpu: cpus.collect(),
+            server_cpu: self.server.map_or(ServerCpu::NotAsked, ServerReadings::used),
+            clock_step,
+            stopped: false,
+        }
+    }
+}
+
+/// The server's CPU time when the measured interval began and when it ended.
+struct ServerReadings {
+    pid: u32,
+    begin: Option<io::Result<Duration>>,
+    end: Option<io::Result<Duration>>,
+}
+
+impl ServerReadings {
+    fn new(pid: u32) -> Self {
+        Self { pid, begin: None, end: None }
+    }
+
+    fn begin(&mut self) {
+        self.begin.get_or_insert_with(|| cpu::process(self.pid));
+    }
+
+    fn end(&mut self) {
+        self.end.get_or_insert_with(|| cpu::process(self.pid));
+    }
+
+    fn used(self) -> ServerCpu {
+        match (self.begin, self.end) {
+            (Some(Ok(begin)), Some(Ok(end))) => ServerCpu::Used(end.saturating_sub(begin)),
+            (Some(Err(error)), _) | (_, Some(Err(error))) => ServerCpu::Lost(error.to_string()),
+            (None, _) | (_, None) => ServerCpu::Lost("the interval was never open".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the users of one thread share: the plan, the measurements of the second, and the permission
+//! to start. Everything on it belongs to one thread, so nothing is locked.
+
+use super::budget::Budget;
+use super::prepared::Prepared;
+use super::timetable::{Phase, Timetable};
+use crate::measure::{Done, Interval};
+use crate::plan::{Load, Plan, Stage};
+use crate::progress::Counters;
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What every thread is given.
+#[derive(Clone)]
+pub(crate) struct Brief {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) prepared: Arc<Prepared>,
+    /// Of the plan's servers.
+    pub(crate) addresses: Arc<[SocketAddr]>,
+    pub(crate) timetable: Timetable,
+    pub(crate) budget: Option<Arc<Budget>>,
+}
+
+/// See above.
+pub(crate) struct Desk {
+    pub(crate) brief: Brief,
+    counters: Arc<Counters>,
+    interval: RefCell<Interval>,
+    connections: Cell<u64>,
+    in_flight: Cell<u32>,
+    /// When `in_flight` changed last.
+    changed: Cell<Instant>,
+}
+
+impl Desk {
+    pub(crate) fn new(brief: Brief, counters: Arc<Counters>) -> Self {
+        let interval = Interval::new(0, brief.plan.operations.len());
+        let changed = Cell::new(brief.timetable.start);
+        Self {
+            brief,
+            counters,
+            interval: RefCell::new(interval),
+            connections: Cell::new(0),
+            in_flight: Cell::new(0),
+            changed,
+        }
+    }
+
+    /// Whether an operation may start at `now`.
+    pub(crate) fn may_start(&self, now: Instant) -> bool {
+        let Brief { timetable, budget, .. } = &self.brief;
+        let counted = |budget: &Arc<Budget>| now < timetable.begin || budget.take();
+        now < timetable.last && budget.as_ref().is_none_or(counted)
+    }
+
+    /// Whether the closed model has this user at `now`; and if not, whether it is worth waiting.
+    pub(crate) fn is_active(&self, users: &[Stage], number: usize, now: Instant) -> bool {
+        let offset = now.saturating_duration_since(self.brief.timetable.begin);
+        (number as f64) < Stage::value_at(users, offset).round()
+    }
+
+    /// Notes that an operation starts.
+    pub(crate) fn begin(&self, now: Instant) {
+        self.count_in_flight(now);
+        self.in_flight.set(self.in_flight.get() + 1);
+    }
+
+    /// Notes an operation that is over.
+    pub(crate) fn end(&self, operation: usize, from: Instant, now: Instant, done: &Done<'_>) {
+        self.count_in_flight(now);
+        self.in_flight.set(self.in_flight.get() - 1);
+        let phase = self.phase(from, now);
+        self.interval.borrow_mut().record(phase, operation, done);
+        self.counters.add(done.failure.is_none());
+    }
+
+    /// The open model measures all that came in the interval, and waits for it: what is slow is
+    /// over late, and would be left out otherwise.
+    fn phase(&self, from: Instant, now: Instant) -> Phase {
+        let is_open = !matches!(self.brief.plan.load, Load::Closed { .. });
+        self.brief.timetable.phase(from, if is_open { from } else { now })
+    }
+
+    /// Notes a complete reply within an operation that was to start at `from`.
+    pub(crate) fn replied(&self, operation: usize, from: Instant, status: u16) {
+        let phase = self.phase(from, Instant::now());
+        self.interval.borrow_mut().tally(phase, operation).replied(status);
+    }
+
+    /// Notes how late an operation of the open model was sent.
+    pub(crate) fn lagged(&self, from: Instant, lag: Duration) {
+        if from >= self.brief.timetable.begin && from < self.brief.timetable.end {
+            self.interval.borrow_mut().send_lag.record(lag);
+        }
+    }
+
+    /// Notes an arrival that found no user free.
+    pub(crate) fn dropped(&self, at: Instant) {
+        if self.brief.timetable.phase(at, at) == Phase::Measured {
+            self.interval.borrow_mut().dropped += 1;
+        }
+    }
+
+    /// Notes that a user has gone, having opened so many connections.
+    pub(crate) fn leave(&self, connections: u64) {
+        self.connections.set(self.connections.get() + connections);
+    }
+
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.get()
+    }
+
+    /// What was measured since the last call; from now on it is second `next`.
+    pub(crate) fn turn_page(&self, now: Instant, next: u64) -> Interval {
+        self.count_in_flight(now);
+        let empty = Interval::new(next, self.brief.plan.operations.len());
+        self.interval.replace(empty)
+    }
+
+    /// Adds up the time that operations were in flight within the measured interval.
+    fn count_in_flight(&self, now: Instant) {
+        let Timetable { begin, end, .. } = self.brief.timetable;
+        let since = self.changed.replace(now).max(begin);
+        let measured = now.min(end).saturating_duration_since(since).as_secs_f64();
+        if measured > 0.0 && self.in_flight.get() > 0 {
+            let seconds = measured * f64::from(self.in_flight.get());
+            self.interval.borrow_mut().in_flight_s += seconds;
+        }
+    }
+}

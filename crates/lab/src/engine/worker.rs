@@ -1,0 +1,241 @@
+//! One thread of the generator: its users, its single-threaded runtime, and the CPU time that took.
+//! It hands over what was measured once a second and knows nothing of the other threads.
+
+use super::alarm::Alarm;
+use super::desk::{Brief, Desk};
+use super::schedule::{Arrival, Schedule};
+use super::user::User;
+use crate::cpu;
+use crate::measure::Interval;
+use crate::plan::{Background, Load, Position};
+use crate::progress::Counters;
+use crate::random::Random;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// What a thread is started with.
+pub(crate) struct Worker {
+    pub(crate) brief: Brief,
+    /// Its number, and how many there are.
+    pub(crate) place: (usize, usize),
+    /// The numbers of its users.
+    pub(crate) users: Range<usize>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) signals: SyncSender<Signal>,
+}
+
+/// What a thread tells the conductor.
+pub(crate) enum Signal {
+    /// What was measured in a second.
+    Second(Box<Interval>),
+    /// The measured interval is over for its users.
+    Closed,
+    /// It is done.
+    Finished(io::Result<Box<Harvest>>),
+}
+
+/// What a thread has to say in the end.
+pub(crate) struct Harvest {
+    pub(crate) connections: u64,
+    /// When the measured interval was over for its users.
+    pub(crate) closed: Instant,
+    pub(crate) cpu: io::Result<ThreadCpu>,
+}
+
+/// CPU time of the thread around the measured interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ThreadCpu {
+    pub(crate) used: Duration,
+    /// Time between the two readings.
+    pub(crate) elapsed: Duration,
+}
+
+impl Worker {
+    /// Runs to the end of the drain.
+    pub(crate) fn run(self) {
+        let signals = self.signals.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(Default::default());
+        let harvest = runtime.and_then(|runtime| runtime.block_on(self.conduct()));
+        // The conductor leaves before its threads only when one of them could not be started, and
+        // then nobody asks for what the others measured.
+        let _nobody_asks = signals.send(Signal::Finished(harvest.map(Box::new)));
+    }
+
+    async fn conduct(self) -> io::Result<Harvest> {
+        let timetable = self.brief.timetable;
+        let desk = Rc::new(Desk::new(self.brief.clone(), Arc::clone(&self.counters)));
+        let pages = tokio::task::spawn_local(turn_pages(Rc::clone(&desk), self.signals.clone()));
+        let mut users = self.start(&desk)?;
+        tokio::time::sleep_until(timetable.begin).await;
+        let opened = Instant::now();
+        let before = cpu::this_thread();
+        let early = tokio::time::timeout_at(timetable.end, join(&mut users)).await.is_ok();
+        let closed = Instant::now();
+        let after = cpu::this_thread();
+        self.tell(Signal::Closed);
+        join(&mut users).await;
+        pages.abort();
+        let now = Instant::now();
+        self.tell(Signal::Second(Box::new(desk.turn_page(now, 0))));
+        Ok(Harvest {
+            connections: desk.connections(),
+            closed: if early { closed.min(timetable.end) } else { timetable.end },
+            cpu: thread_cpu(before, after, closed - opened),
+        })
+    }
+
+    fn tell(&self, signal: Signal) {
+        // See `run`.
+        let _nobody_asks = self.signals.send(signal);
+    }
+
+    /// Lets users begin, or arrivals come.
+    fn start(&self, desk: &Rc<Desk>) -> io::Result<JoinSet<()>> {
+        let plan = &self.brief.plan;
+        let mut tasks = JoinSet::new();
+        match &plan.load {
+            Load::Closed { users } => {
+                let all = plan.load.users_max();
+                for number in self.users.clone() {
+                    let start = self.brief.timetable.start_of(number, all);
+                    let user = User::new(Rc::clone(desk), number);
+                    let users = users.clone();
+                    tasks.spawn_local(async move { user.live(&users, start).await });
+                }
+            }
+            Load::Open { .. } | Load::Replay { .. } => {
+                let gate = Gate::new(Rc::clone(desk), self.users.clone());
+                let (thread, of) = self.place;
+                let schedule = Schedule::new(plan, thread, of).into_iter().flatten();
+                let arrivals = Arrivals { gate, alarm: Alarm::new()?, schedule };
+                tasks.spawn_local(arrivals.come());
+            }
+        }
+        // Beside the mix: on the first thread, each by a user of its own.
+        let background = plan.background.iter().enumerate().filter(|_| self.place.0 == 0);
+        for (i, background) in background {
+            let user = User::new(Rc::clone(desk), plan.load.users_max() + i);
+            tasks.spawn_local(in_background(user, background.clone()));
+        }
+        Ok(tasks)
+    }
+}
+
+/// Hands over what was measured, at each whole second of the run.
+async fn turn_pages(desk: Rc<Desk>, signals: SyncSender<Signal>) {
+    let start = desk.brief.timetable.start;
+    for second in 1.. {
+        tokio::time::sleep_until(start + Duration::from_secs(second)).await;
+        let page = Signal::Second(Box::new(desk.turn_page(Instant::now(), second)));
+        // Not if the conductor is behind: a second more in memory costs less than a stall here.
+        if signals.send(page).is_err() {
+            return;
+        }
+    }
+}
+
+/// The users of the open model that are free, and those that are not made yet.
+struct Gate {
+    desk: Rc<Desk>,
+    free: RefCell<VecDeque<User>>,
+    unmade: RefCell<Range<usize>>,
+}
+
+impl Gate {
+    fn new(desk: Rc<Desk>, users: Range<usize>) -> Rc<Self> {
+        let (free, unmade) = (RefCell::default(), RefCell::new(users));
+        Rc::new(Self { desk, free, unmade })
+    }
+
+    fn take(&self) -> Option<User> {
+        let free = self.free.borrow_mut().pop_back();
+        free.or_else(|| {
+            let number = self.unmade.borrow_mut().next()?;
+            Some(User::new(Rc::clone(&self.desk), number))
+        })
+    }
+}
+
+/// The arrivals of the open model.
+struct Arrivals<S> {
+    gate: Rc<Gate>,
+    alarm: Alarm,
+    schedule: S,
+}
+
+impl<S: Iterator<Item = Arrival>> Arrivals<S> {
+    /// Starts an operation for each arrival, and waits for all of them.
+    async fn come(self) {
+        let desk = Rc::clone(&self.gate.desk);
+        let plan = &desk.brief.plan;
+        let mut operations = JoinSet::new();
+        let mut position = Position::default();
+        for arrival in self.schedule {
+            let at = desk.brief.timetable.start + arrival.offset;
+            if self.alarm.wait(at).await.is_err() {
+                // Without a timer it would be another load.
+                break;
+            }
+            if !desk.may_start(at) {
+                break;
+            }
+            // By the number of the arrival, so that it does not depend on what came before.
+            let mut choice = Random::of_stream(plan.seed, arrival.number, 3);
+            let operation = plan.mix.next(&mut position, &mut choice);
+            match self.gate.take() {
+                Some(mut user) => {
+                    user.arrive(arrival.number);
+                    let gate = Rc::clone(&self.gate);
+                    operations.spawn_local(async move {
+                        user.perform(operation, at).await;
+                        gate.free.borrow_mut().push_back(user);
+                    });
+                }
+                None => desk.dropped(at),
+            }
+            while operations.try_join_next().is_some() {}
+        }
+        join(&mut operations).await;
+        self.gate.free.borrow_mut().drain(..).for_each(User::leave);
+    }
+}
+
+async fn in_background(mut user: User, background: Background) {
+    let timetable = user.timetable();
+    let gap = Duration::from_secs_f64(1.0 / background.rate);
+    let mut at = timetable.start;
+    while at < timetable.last {
+        tokio::time::sleep_until(at).await;
+        user.perform(background.operation, at).await;
+        at = (at + gap).max(Instant::now());
+    }
+    user.leave();
+}
+
+async fn join(tasks: &mut JoinSet<()>) {
+    while let Some(task) = tasks.join_next().await {
+        if let Err(error) = task {
+            // Tasks are never cancelled, so this is a panic, and a bug.
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
+}
+
+fn thread_cpu(
+    before: io::Result<Duration>,
+    after: io::Result<Duration>,
+    elapsed: Duration,
+) -> io::Result<ThreadCpu> {
+    let used = after?.saturating_sub(before?);
+    Ok(ThreadCpu { used, elapsed })
+}

@@ -1,0 +1,174 @@
+//! The one-liner: the same request again and again. It makes the plan of `sarsen bench`, has it
+//! carried out and reports.
+
+use crate::engine::{self, RunError, Watch};
+use crate::measure::{Errors, Interval};
+use crate::plan::{Arrivals, Load, Phases, Plan, Stage, Step, Template};
+use crate::progress::Tick;
+use crate::report::Report;
+use crate::target::Target;
+use std::time::Duration;
+use thiserror::Error;
+
+/// What is sent, by how many or how often, and for how long.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// Where the requests go.
+    pub target: Target,
+    /// What is sent.
+    pub request: Request,
+    /// Users, each with one connection and one cookie jar; in the open model the most at the same
+    /// time.
+    pub users: usize,
+    /// Requests a second, whatever the server does; none: each user sends its next request when the
+    /// last is answered.
+    pub rate: Option<f64>,
+    /// How they are spread.
+    pub arrivals: Arrivals,
+    /// Threads the users are spread over.
+    pub threads: usize,
+    /// Time before the measured interval, in which the users start one after another.
+    pub ramp_up: Duration,
+    /// The measured interval.
+    pub duration: Duration,
+    /// Requests after which the measured interval ends early. Ramp-up is not counted.
+    pub count: Option<u64>,
+    /// Whether users forget their cookies before every hit, so that the server sees a new session
+    /// in each. The connection is kept.
+    pub new_session: bool,
+    /// `{key}` becomes a number from 0 to `keys` - 1, each as likely as the other.
+    pub keys: u64,
+    /// Fixes the numbers each user draws: the same seed gives the same requests.
+    pub seed: u64,
+    /// Longest time of a hit, connecting included.
+    pub request_timeout: Duration,
+    /// Longest wait for the requests in flight when the measured interval ends. What is not
+    /// answered then is an error of class timeout.
+    pub drain: Duration,
+    /// A process whose CPU time is read before and after the measured interval.
+    pub server_pid: Option<u32>,
+}
+
+/// The request of every hit. In the target's path, in values of headers and in the body, `{key}`
+/// becomes a number drawn for the hit, in decimal, `{other}` another one (the same if there is no
+/// other), and `{nonce}` 16 hexadecimal digits that differ in every hit: a server may see that a
+/// document put again unchanged needs no write.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// "GET", "PUT", ... Case matters.
+    pub method: String,
+    /// Fields besides `Host`, which may be among them and then replaces the target's.
+    pub headers: Vec<(String, String)>,
+    /// The body. Its length is stated unless it is empty and the method expects none.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum HitError {
+    /// The run could not be carried out.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The server was reached, and not one request succeeded.
+    #[error("no request to {target} succeeded; {sent} were sent: {errors}")]
+    NothingSucceeded {
+        /// The URL.
+        target: String,
+        /// Requests that were sent or for which no connection could be made.
+        sent: u64,
+        /// What became of them.
+        errors: Box<Errors>,
+    },
+}
+
+impl Hit {
+    /// 10 users on one thread send GET for 10 s, after 1 s of ramp-up.
+    pub fn new(target: Target) -> Self {
+        let request = Request { method: "GET".to_owned(), headers: Vec::new(), body: Vec::new() };
+        Self {
+            target,
+            request,
+            users: 10,
+            rate: None,
+            arrivals: Arrivals::Poisson,
+            threads: 1,
+            ramp_up: Duration::from_secs(1),
+            duration: Duration::from_secs(10),
+            count: None,
+            new_session: false,
+            keys: 10_000,
+            seed: 1,
+            request_timeout: Duration::from_secs(10),
+            drain: Duration::from_secs(10),
+            server_pid: None,
+        }
+    }
+
+    /// The plan of it.
+    pub fn plan(&self) -> Plan {
+        let mut plan = Plan::hit(self.target.clone());
+        if let [Step::Http(step)] = plan.operations[0].steps.as_mut_slice() {
+            step.method.clone_from(&self.request.method);
+            let template = |text: &str| Template::of_hit(text.as_bytes());
+            let headers = self.request.headers.iter();
+            step.headers = headers.map(|(name, value)| (name.clone(), template(value))).collect();
+            step.body = Template::of_hit(&self.request.body);
+        }
+        plan.load = match self.rate {
+            None => Load::Closed { users: vec![Stage::flat(self.users as f64, self.duration)] },
+            Some(rate) => Load::Open {
+                rate: vec![Stage::flat(rate, self.duration)],
+                arrivals: self.arrivals,
+                in_flight_max: self.users,
+            },
+        };
+        plan.phases = Phases {
+            ramp_up: self.ramp_up,
+            measured: self.duration,
+            ramp_down: Duration::ZERO,
+            count: self.count,
+        };
+        Plan {
+            threads: self.threads,
+            new_session: self.new_session,
+            keys: self.keys,
+            seed: self.seed,
+            request_timeout: self.request_timeout,
+            drain: self.drain,
+            server_pid: self.server_pid,
+            ..plan
+        }
+    }
+
+    /// Runs it to its end and reports. Takes the ramp-up, the duration and at most the drain.
+    /// `watch` is called about once per second.
+    ///
+    /// # Errors
+    /// See [`HitError`].
+    pub fn run(&self, watch: impl FnMut(&Tick)) -> Result<Report, HitError> {
+        let plan = self.plan();
+        let findings = engine::run(&plan, &mut OnlyTicks(watch))?;
+        refuse_nothing(Report::new(&plan, &findings))
+    }
+}
+
+struct OnlyTicks<W>(W);
+
+impl<W: FnMut(&Tick)> Watch for OnlyTicks<W> {
+    fn tick(&mut self, tick: &Tick) {
+        (self.0)(tick);
+    }
+
+    fn second(&mut self, _: &Interval) {}
+}
+
+/// A report of a run in which nothing succeeded would be figures about nothing.
+fn refuse_nothing(report: Report) -> Result<Report, HitError> {
+    let phases = [&report.ramp_up, &report.measured, &report.drain];
+    if phases.iter().any(|tally| tally.successes() > 0) {
+        return Ok(report);
+    }
+    let mut errors = Box::new(Errors::default());
+    phases.iter().for_each(|tally| errors.merge(tally.errors()));
+    Err(HitError::NothingSucceeded { target: report.target, sent: errors.total(), errors })
+}

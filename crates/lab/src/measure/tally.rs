@@ -1,0 +1,163 @@
+//! What became of the operations of one kind in one phase: latencies, errors by class, statuses,
+//! bytes, and how their starts were spaced. It judges nothing.
+
+use super::errors::{ErrorClass, Errors};
+use super::latency::Latency;
+use super::statuses::Statuses;
+use std::fmt::Display;
+use std::time::Duration;
+
+/// One operation that is over.
+pub(crate) struct Done<'a> {
+    /// From when the first byte was sent to the last one received.
+    pub(crate) service: Duration,
+    /// From when it was to be sent to the last byte received.
+    pub(crate) response: Duration,
+    /// From the start of the user's operation before it, if it is paced.
+    pub(crate) cycle: Option<Duration>,
+    /// Bytes received.
+    pub(crate) received: u64,
+    /// The class of the failure, and in words, if it failed.
+    pub(crate) failure: Option<(ErrorClass, &'a dyn Display)>,
+}
+
+/// What became of the operations of one kind in one phase.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    service: Latency,
+    response: Latency,
+    errors: Errors,
+    statuses: Statuses,
+    received: u64,
+    cycles: u64,
+    cycle_time: Duration,
+}
+
+impl Tally {
+    /// Nothing yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            service: Latency::new(),
+            response: Latency::new(),
+            errors: Errors::default(),
+            statuses: Statuses::new(),
+            received: 0,
+            cycles: 0,
+            cycle_time: Duration::ZERO,
+        }
+    }
+
+    /// Adds an operation.
+    pub(crate) fn record(&mut self, done: &Done<'_>) {
+        self.received += done.received;
+        if let Some(cycle) = done.cycle {
+            self.cycles += 1;
+            self.cycle_time += cycle;
+        }
+        match done.failure {
+            Some((class, why)) => self.errors.add(class, why),
+            None => {
+                self.service.record(done.service);
+                self.response.record(done.response);
+            }
+        }
+    }
+
+    /// Adds a complete reply.
+    pub(crate) fn replied(&mut self, status: u16) {
+        self.statuses.add(status);
+    }
+
+    /// Adds all of another's.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+        self.errors.merge(&other.errors);
+        self.statuses.merge(&other.statuses);
+        self.received += other.received;
+        self.cycles += other.cycles;
+        self.cycle_time += other.cycle_time;
+    }
+
+    /// How many operations there were.
+    pub fn operations(&self) -> u64 {
+        self.successes() + self.errors.total()
+    }
+
+    /// How many of them were as they should be.
+    pub fn successes(&self) -> u64 {
+        self.service.count()
+    }
+
+    /// The successes' times from when they were sent.
+    pub fn service(&self) -> &Latency {
+        &self.service
+    }
+
+    /// The successes' times from when they were to be sent: what somebody who came at that time
+    /// waited.
+    pub fn response(&self) -> &Latency {
+        &self.response
+    }
+
+    /// The others, by class.
+    pub fn errors(&self) -> &Errors {
+        &self.errors
+    }
+
+    /// The complete replies by status; an operation may have several.
+    pub fn statuses(&self) -> &Statuses {
+        &self.statuses
+    }
+
+    /// Bytes received, heads included.
+    pub fn bytes_received(&self) -> u64 {
+        self.received
+    }
+
+    /// The mean time from a user's start of the operation before to that of this one; nothing if
+    /// none is paced.
+    pub fn cycle(&self) -> Option<Duration> {
+        (self.cycles > 0).then(|| self.cycle_time.div_f64(self.cycles as f64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn done(failure: Option<(ErrorClass, &'static dyn Display)>) -> Done<'static> {
+        Done { service: MS, response: 2 * MS, cycle: Some(5 * MS), received: 10, failure }
+    }
+
+    #[test]
+    fn successes_and_failures_are_told_apart() {
+        let mut tally = Tally::new();
+        tally.record(&done(None));
+        tally.record(&done(Some((ErrorClass::Timeout, &"late"))));
+        tally.replied(200);
+        tally.replied(999);
+        assert_eq!((tally.operations(), tally.successes(), tally.bytes_received()), (2, 1, 20));
+        assert_eq!(tally.errors().count(ErrorClass::Timeout), 1);
+        assert_eq!(tally.statuses().iter().collect::<Vec<_>>(), [(200, 1)]);
+        assert_eq!(tally.cycle(), Some(5 * MS));
+        let near = |got: Option<f64>, ms: f64| (got.unwrap() - ms).abs() < ms / 500.0;
+        assert!(near(tally.service().max_ms(), 1.0) && near(tally.response().max_ms(), 2.0));
+    }
+
+    #[test]
+    fn merging_adds_everything_and_keeps_the_first_reason() {
+        let mut all = Tally::new();
+        all.record(&done(Some((ErrorClass::Closed, &"first"))));
+        let mut other = Tally::new();
+        other.record(&done(None));
+        other.record(&done(Some((ErrorClass::Closed, &"second"))));
+        other.replied(404);
+        all.merge(&other);
+        assert_eq!((all.operations(), all.successes(), all.bytes_received()), (3, 1, 30));
+        assert_eq!(all.statuses().count(404), 1);
+        assert_eq!(all.errors().to_string(), "2 closed (first: first)");
+    }
+}

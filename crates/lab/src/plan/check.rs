@@ -1,0 +1,170 @@
+//! Whether a plan can be run: what the engine relies on, so that it need not look again.
+
+use super::operation::{HttpStep, Step};
+use super::{MixError, Plan};
+use crate::limits;
+use std::time::Duration;
+use thiserror::Error;
+
+/// A plan that cannot be run.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum PlanError {
+    /// The load is none.
+    #[error("{0}")]
+    Load(String),
+    /// No threads, more than allowed, or more than users.
+    #[error(
+        "the number of threads must be from 1 to {max} and not above the number of users; \
+         got {got} with {users} users",
+        max = limits::THREADS_MAX
+    )]
+    Threads {
+        /// The number of threads that came.
+        got: usize,
+        /// The number of users.
+        users: usize,
+    },
+    /// Something is zero and must not be.
+    #[error("{0} must be more than zero")]
+    Zero(&'static str),
+    /// A time is beyond its bound.
+    #[error("{what} must be at most {max:?}; got {got:?}")]
+    TooLong {
+        /// Which time.
+        what: &'static str,
+        /// What came.
+        got: Duration,
+        /// Its bound.
+        max: Duration,
+    },
+    /// The mix leads nowhere.
+    #[error("the mix: {0}")]
+    Mix(#[from] MixError),
+    /// The method cannot be sent.
+    #[error("\"{0}\" is not a method that can be sent; expected one like GET or PUT")]
+    Method(String),
+    /// A field's name or value holds characters it must not.
+    #[error("the header \"{0}\" cannot be sent: its name or value holds forbidden characters")]
+    Header(String),
+    /// A field that the users set themselves.
+    #[error("the header \"{0}\" is set by the load generator itself; leave it out")]
+    OwnHeader(String),
+    /// The body is too large.
+    #[error("the body has at most {max} bytes; got {0}", max = limits::REQUEST_BODY_BYTES_MAX)]
+    BodyTooLarge(usize),
+    /// The bodies of all users do not fit.
+    #[error(
+        "the bodies of all users together have at most {max} bytes; got {body} bytes for each of \
+         {users} users",
+        max = limits::REQUEST_BODIES_BYTES_MAX
+    )]
+    BodiesTooLarge {
+        /// The size of one.
+        body: usize,
+        /// The number of users.
+        users: usize,
+    },
+    /// A number points at nothing.
+    #[error("{what} {number} does not exist")]
+    Unknown {
+        /// Of what.
+        what: &'static str,
+        /// Which.
+        number: usize,
+    },
+}
+
+pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    if let Some(fault) = plan.load.fault() {
+        return Err(PlanError::Load(fault));
+    }
+    let users = plan.load.users_max();
+    if plan.threads == 0 || plan.threads > limits::THREADS_MAX.min(users) {
+        return Err(PlanError::Threads { got: plan.threads, users });
+    }
+    if plan.phases.count == Some(0) {
+        return Err(PlanError::Zero("the number of requests"));
+    }
+    if plan.keys == 0 {
+        return Err(PlanError::Zero("the number of keys"));
+    }
+    check_times(plan)?;
+    plan.mix.check(plan.operations.len())?;
+    for background in &plan.background {
+        if background.operation >= plan.operations.len() {
+            let number = background.operation;
+            return Err(PlanError::Unknown { what: "operation", number });
+        }
+        if !(background.rate.is_finite() && background.rate > 0.0) {
+            return Err(PlanError::Zero("the rate of a background operation"));
+        }
+    }
+    let mut largest_body = 0;
+    for step in plan.operations.iter().flat_map(|operation| &operation.steps) {
+        if let Step::Http(step) = step {
+            largest_body = largest_body.max(check_http(plan, step)?);
+        }
+    }
+    if largest_body.saturating_mul(users) > limits::REQUEST_BODIES_BYTES_MAX {
+        return Err(PlanError::BodiesTooLarge { body: largest_body, users });
+    }
+    Ok(())
+}
+
+fn check_times(plan: &Plan) -> Result<(), PlanError> {
+    if plan.phases.measured.is_zero() {
+        return Err(PlanError::Zero("the duration"));
+    }
+    if plan.request_timeout.is_zero() {
+        return Err(PlanError::Zero("the request timeout"));
+    }
+    let times = [
+        ("the ramp-up", plan.phases.ramp_up, limits::DURATION_MAX),
+        ("the duration", plan.phases.measured, limits::DURATION_MAX),
+        ("the ramp-down", plan.phases.ramp_down, limits::DURATION_MAX),
+        ("the request timeout", plan.request_timeout, limits::REQUEST_TIMEOUT_MAX),
+        ("the drain", plan.drain, limits::REQUEST_TIMEOUT_MAX),
+    ];
+    match times.into_iter().find(|(_, got, max)| got > max) {
+        Some((what, got, max)) => Err(PlanError::TooLong { what, got, max }),
+        None => Ok(()),
+    }
+}
+
+/// The size of its body before anything is filled in.
+fn check_http(plan: &Plan, step: &HttpStep) -> Result<usize, PlanError> {
+    if step.origin >= plan.origins.len() {
+        return Err(PlanError::Unknown { what: "server", number: step.origin });
+    }
+    if !is_token(&step.method) || step.method == "CONNECT" {
+        return Err(PlanError::Method(step.method.clone()));
+    }
+    for (name, value) in &step.headers {
+        let fixed = value.as_fixed().unwrap_or(b"");
+        if !is_token(name) || !is_field_value(fixed) {
+            return Err(PlanError::Header(name.clone()));
+        }
+        if OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+            return Err(PlanError::OwnHeader(name.clone()));
+        }
+    }
+    let bytes = step.body.fixed_bytes();
+    if bytes > limits::REQUEST_BODY_BYTES_MAX {
+        return Err(PlanError::BodyTooLarge(bytes));
+    }
+    Ok(bytes)
+}
+
+/// Fields that the users themselves keep right.
+const OWN_FIELDS: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Cookie"];
+
+/// A token of RFC 9110 §5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_tchar = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(is_tchar)
+}
+
+/// Visible characters, spaces and tabs (RFC 9110 §5.5): nothing that could end the field.
+fn is_field_value(text: &[u8]) -> bool {
+    text.iter().all(|b| *b == b'\t' || (*b >= b' ' && *b != 0x7F))
+}

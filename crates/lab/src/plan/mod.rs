@@ -1,0 +1,182 @@
+//! What a run is to do: the operations, who starts them and when, and what makes the run fail. A
+//! plan is plain data. The one-liners `bench` and `siege` make small ones, a scenario's file larger
+//! ones; the engine runs any of them.
+
+mod check;
+mod load;
+mod mix;
+mod operation;
+mod pacing;
+mod template;
+
+pub use check::PlanError;
+pub use load::{Arrivals, Load, Phases, Stage};
+pub(crate) use mix::Position;
+pub use mix::{Mix, MixError};
+pub use operation::{HttpStep, Operation, Step};
+pub use pacing::{Distribution, Pacing};
+pub use template::{Piece, Template};
+
+use crate::target::{Origin, Target};
+use std::time::Duration;
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it is called in reports and in the archive.
+    pub name: String,
+    /// Fixes everything that is drawn: the same seed gives each user the same operations with the
+    /// same numbers in them.
+    pub seed: u64,
+    /// Threads that the users are spread over.
+    pub threads: usize,
+    /// Who starts operations, and when.
+    pub load: Load,
+    /// How long, and which part is measured.
+    pub phases: Phases,
+    /// The servers that steps name.
+    pub origins: Vec<Origin>,
+    /// What users do.
+    pub operations: Vec<Operation>,
+    /// Which operation comes next.
+    pub mix: Mix,
+    /// What goes on beside the mix, at a rate of its own and measured apart.
+    pub background: Vec<Background>,
+    /// `{key}` becomes a number from 0 to `keys` - 1, each as likely as the other.
+    pub keys: u64,
+    /// Whether users forget their cookies before every operation, so that the server sees a new
+    /// session in each. The connection is kept.
+    pub new_session: bool,
+    /// Longest time of a request, connecting included.
+    pub request_timeout: Duration,
+    /// Longest wait for what is in flight when the run ends. What is not answered then is an error
+    /// of class timeout.
+    pub drain: Duration,
+    /// What makes the run FAILED.
+    pub gates: Vec<Gate>,
+    /// What makes it INVALID.
+    pub validity: Validity,
+    /// A process whose CPU time is read before and after the measured interval.
+    pub server_pid: Option<u32>,
+}
+
+/// An operation at an even rate of its own, by one user of its own.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// Which, of the plan's operations. It has no share in the mix.
+    pub operation: usize,
+    /// How often a second.
+    pub rate: f64,
+}
+
+/// A bound that a run must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gate {
+    /// A percentile of the response times of an operation (none: of all together) in ms.
+    Latency {
+        /// Which operation.
+        operation: Option<usize>,
+        /// From 0 to 1.
+        quantile: f64,
+        /// At most so many ms.
+        at_most_ms: f64,
+    },
+    /// The share of operations that failed, from 0 to 1.
+    Errors {
+        /// At most.
+        at_most: f64,
+    },
+    /// Operations a second.
+    Rate {
+        /// At least.
+        at_least: f64,
+    },
+    /// The share of each operation differs from the mix by at most so many percentage points.
+    Mix {
+        /// At most.
+        at_most_points: f64,
+    },
+    /// The mean cycle time differs from the targeted one by at most this share of it.
+    Cycle {
+        /// At most.
+        at_most: f64,
+    },
+}
+
+/// From where on figures are not believed. They may be moved, and a report says so; none can be
+/// left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Validity {
+    /// 99th percentile of how late operations of the open model were sent, in ms.
+    pub send_lag_p99_ms: f64,
+    /// Share of one core that a thread of the generator may use.
+    pub generator_cpu: f64,
+    /// Share of arrivals that found no user free.
+    pub dropped: f64,
+    /// How far Little's law may be off, as a share.
+    pub little: f64,
+    /// How much the throughput may drift from the first to the last third, as a share.
+    pub drift: f64,
+    /// How far the clock of the machine may step against the one that never does, in ms.
+    pub clock_step_ms: f64,
+}
+
+impl Default for Validity {
+    fn default() -> Self {
+        Self {
+            send_lag_p99_ms: 5.0,
+            generator_cpu: 0.9,
+            dropped: 0.0,
+            little: 0.02,
+            drift: 0.1,
+            clock_step_ms: 50.0,
+        }
+    }
+}
+
+impl Plan {
+    /// 10 users on one thread send GET to `target` for 10 s, after 1 s of ramp-up.
+    pub fn hit(target: Target) -> Self {
+        let step = HttpStep {
+            origin: 0,
+            method: "GET".to_owned(),
+            path: Template::of_hit(target.path().as_bytes()),
+            headers: Vec::new(),
+            body: Template::default(),
+        };
+        let steps = vec![Step::Http(Box::new(step))];
+        let operation = Operation { name: "hit".to_owned(), steps, pacing: Pacing::None };
+        let measured = Duration::from_secs(10);
+        Self {
+            name: target.to_string(),
+            seed: 1,
+            threads: 1,
+            load: Load::Closed { users: vec![Stage::flat(10.0, measured)] },
+            phases: Phases {
+                ramp_up: Duration::from_secs(1),
+                measured,
+                ramp_down: Duration::ZERO,
+                count: None,
+            },
+            origins: vec![target.origin()],
+            operations: vec![operation],
+            mix: Mix::Flat(vec![1.0]),
+            background: Vec::new(),
+            keys: 10_000,
+            new_session: false,
+            request_timeout: Duration::from_secs(10),
+            drain: Duration::from_secs(10),
+            gates: Vec::new(),
+            validity: Validity::default(),
+            server_pid: None,
+        }
+    }
+
+    /// Checks that it can be run.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), PlanError> {
+        check::check(self)
+    }
+}

@@ -1,0 +1,186 @@
+//! Plans with more than one operation, against the null server.
+
+// In a test a panic is the report.
+#![allow(clippy::unwrap_used)]
+
+use lab::engine::{Findings, Watch, run};
+use lab::measure::Interval;
+use lab::null::{Law, NullServer, Options};
+use lab::plan::{
+    Arrivals, Background, Distribution, Gate, HttpStep, Load, Mix, Operation, Pacing, Plan, Stage,
+    Step, Template,
+};
+use lab::progress::Tick;
+use lab::report::Report;
+use lab::verdict::Outcome;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A plan of three operations, one second long, on a server that answers after `law`.
+fn plan(law: Law) -> Plan {
+    let any = "127.0.0.1:0".parse().unwrap();
+    let options = Options { law, body_bytes: 10, stall: None };
+    let server = NullServer::bind(any, options).unwrap();
+    let url = format!("http://{}/", server.local_addr().unwrap());
+    std::thread::spawn(move || server.serve());
+    let mut plan = Plan::hit(url.parse().unwrap());
+    let step = |path: &str| {
+        let step = HttpStep {
+            origin: 0,
+            method: "GET".into(),
+            path: Template::fixed(path),
+            headers: Vec::new(),
+            body: Template::default(),
+        };
+        Step::Http(Box::new(step))
+    };
+    let operation =
+        |name: &str, steps| Operation { name: name.into(), steps, pacing: Pacing::None };
+    plan.operations = vec![
+        operation("home", vec![step("/")]),
+        operation("pages", vec![step("/a"), step("/b")]),
+        operation("beside", vec![step("/c")]),
+    ];
+    plan.mix = Mix::Flat(vec![3.0, 1.0, 0.0]);
+    plan.phases.ramp_up = Duration::ZERO;
+    plan.phases.measured = 1_000 * MS;
+    plan.load = Load::Closed { users: vec![Stage::flat(2.0, 1_000 * MS)] };
+    plan
+}
+
+#[derive(Default)]
+struct Seen {
+    successes: u64,
+    seconds: Vec<u64>,
+}
+
+impl Watch for Seen {
+    fn tick(&mut self, _: &Tick) {}
+
+    fn second(&mut self, interval: &Interval) {
+        let all = (0..3).flat_map(|o| lab::engine::Phase::ALL.map(|phase| (phase, o)));
+        let found = all.filter_map(|(phase, o)| interval.get(phase, o));
+        self.successes += found.map(lab::measure::Tally::successes).sum::<u64>();
+        self.seconds.push(interval.second);
+    }
+}
+
+fn carried_out(plan: &Plan) -> (Findings, Report, Seen) {
+    let mut seen = Seen::default();
+    let findings = run(plan, &mut seen).unwrap();
+    let report = Report::new(plan, &findings);
+    (findings, report, seen)
+}
+
+fn count(report: &Report, name: &str) -> u64 {
+    let all = report.operations.iter().chain(&report.background);
+    all.filter(|(n, _)| n == name).map(|(_, tally)| tally.operations()).sum()
+}
+
+#[test]
+fn operations_have_the_shares_of_the_mix_and_seconds_add_up_to_the_run() {
+    let mut plan = plan(Law::None);
+    plan.threads = 2;
+    plan.gates = vec![Gate::Mix { at_most_points: 2.0 }, Gate::Errors { at_most: 0.0 }];
+    let (_, report, seen) = carried_out(&plan);
+    assert_eq!(report.verdict.failures, Vec::<String>::new());
+    assert_eq!(count(&report, "home") + count(&report, "pages"), report.measured.operations());
+    // The second has two replies to an operation.
+    let replies = count(&report, "home") + 2 * count(&report, "pages");
+    assert_eq!(report.measured.statuses().count(200), replies);
+    let phases = [&report.ramp_up, &report.measured, &report.drain];
+    let all: u64 = phases.iter().map(|tally| tally.successes()).sum();
+    assert_eq!(seen.successes, all);
+    assert!(seen.seconds.is_sorted());
+}
+
+#[test]
+fn a_gate_that_is_not_kept_is_a_failed_run() {
+    let mut plan = plan(Law::None);
+    plan.phases.measured = 300 * MS;
+    plan.gates = vec![
+        Gate::Rate { at_least: 1e9 },
+        Gate::Latency { operation: Some(0), quantile: 0.5, at_most_ms: 0.000_001 },
+        Gate::Latency { operation: None, quantile: 0.999_999, at_most_ms: 1e9 },
+    ];
+    let (_, report, _) = carried_out(&plan);
+    let failures = report.verdict.failures.join("\n");
+    assert!(failures.contains("operations/s; at least 1000000000"), "{failures}");
+    assert!(failures.contains("home: p50 of the response time is"), "{failures}");
+    assert!(failures.contains("all operations: p99.9999 cannot be told from"), "{failures}");
+    let invalid = !report.verdict.doubts.is_empty();
+    let expected = if invalid { Outcome::Invalid } else { Outcome::Failed };
+    assert_eq!(report.outcome(), expected);
+}
+
+#[test]
+fn users_with_a_cycle_are_never_faster_than_that() {
+    let mut plan = plan(Law::None);
+    for operation in &mut plan.operations {
+        operation.pacing = Pacing::Cycle(Distribution::Fixed(100 * MS));
+    }
+    let (_, report, _) = carried_out(&plan);
+    let operations = report.measured.operations() + report.drain.operations();
+    assert!((1..=20).contains(&operations), "{operations}");
+    assert_eq!(report.measured.cycle(), Some(100 * MS));
+}
+
+#[test]
+fn what_goes_on_in_the_background_is_told_apart() {
+    let mut plan = plan(Law::None);
+    plan.background = vec![Background { operation: 2, rate: 20.0 }];
+    let (_, report, _) = carried_out(&plan);
+    let beside = count(&report, "beside");
+    assert!((1..=20).contains(&beside), "{beside}");
+    assert!(report.operations.iter().all(|(name, _)| name != "beside"));
+    assert!(report.to_text().contains("in the background"), "{}", report.to_text());
+}
+
+#[test]
+fn users_come_and_go_with_the_ramp() {
+    let mut plan = plan(Law::Fixed(5 * MS));
+    let ramp = Stage { from: 1.0, to: 6.0, duration: 500 * MS };
+    let down = Stage { from: 6.0, to: 1.0, duration: 500 * MS };
+    plan.load = Load::Closed { users: vec![ramp, down] };
+    let (findings, report, _) = carried_out(&plan);
+    assert!((2..=6).contains(&report.connections), "{}", report.connections);
+    // On average there are three and a half, and never more than six.
+    assert!(findings.in_flight_s < 6.0, "{}", findings.in_flight_s);
+}
+
+#[test]
+fn arrivals_that_find_nobody_are_counted_and_void_the_run() {
+    let mut plan = plan(Law::Fixed(200 * MS));
+    plan.load = Load::Open {
+        rate: vec![Stage::flat(100.0, 1_000 * MS)],
+        arrivals: Arrivals::Even,
+        in_flight_max: 2,
+    };
+    let (_, report, _) = carried_out(&plan);
+    assert_eq!(report.measured.operations() + report.dropped, 100);
+    assert!(report.dropped >= 80, "{}", report.dropped);
+    assert_eq!(report.outcome(), Outcome::Invalid);
+    let doubts = report.verdict.doubts.join("\n");
+    assert!(doubts.contains("arrivals found no user free"), "{doubts}");
+}
+
+#[test]
+fn recorded_arrivals_are_sent_again() {
+    let mut plan = plan(Law::None);
+    let offsets: Vec<Duration> = (0..30).map(|i| i * 20 * MS).collect();
+    plan.load = Load::Replay { offsets, in_flight_max: 30 };
+    let (_, report, _) = carried_out(&plan);
+    assert_eq!(report.measured.operations(), 30);
+}
+
+#[test]
+fn pauses_belong_to_the_operation() {
+    let mut plan = plan(Law::None);
+    plan.operations[0].steps.push(Step::Pause(Distribution::Fixed(50 * MS)));
+    plan.mix = Mix::Sequence(vec![0]);
+    let (_, report, _) = carried_out(&plan);
+    let least = report.measured.service().percentile_ms(0.5);
+    assert!(least.is_none_or(|ms| ms >= 49.9), "{least:?}");
+    assert!(report.measured.operations() <= 40);
+}
