@@ -62,7 +62,7 @@ const FLAGS: &[Flag<NullServerArguments>] = &[
             })?;
             Ok(())
         }),
-        about: "fixed:5ms, uniform:1ms-9ms, exponential:5ms, lognormal:5ms,0.8",
+        about: "a law as fixed:5ms or lognormal:5ms,0.8 (docs/lab.md)",
     },
     Flag {
         long: "stall",
