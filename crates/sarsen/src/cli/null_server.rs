@@ -32,7 +32,7 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 pub const SPEC: Spec<NullServerArguments> = Spec {
     name: "null-server",
     usage: "[flags]",
-    about: "Answer every request the same, after a known time, to measure what measures.",
+    about: "Answer all requests alike, after a known time.",
     arguments: &[],
     flags: FLAGS,
     check: |_arguments| Ok(()),
