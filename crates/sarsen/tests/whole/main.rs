@@ -24,6 +24,7 @@ mod proxies;
 mod quiet;
 mod random;
 mod readme;
+mod tasks;
 mod tokens;
 mod transport;
 mod tutorial;
