@@ -30,8 +30,10 @@ pub trait Errand: Send {
 /// How far an errand got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is done.
+    /// It is done, and what it staged is committed.
     Done,
+    /// It is over, and nothing was committed.
+    Refused,
     /// A function waits, which ended a run on this view.
     Waits(CommitNumber),
 }

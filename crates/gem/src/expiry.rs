@@ -235,8 +235,9 @@ impl Errand for Ticket {
         host.start(self.caller.take());
         match see_to(host, &self.document) {
             Ok(outcome) => {
+                let is_done = matches!(outcome, Outcome::Done);
                 self.outcome = outcome;
-                Step::Done
+                if is_done { Step::Done } else { Step::Refused }
             }
             Err(view) => Step::Waits(view),
         }

@@ -148,7 +148,9 @@ impl Worker {
 
     /// Runs a task that is due.
     pub(crate) fn serve_task(&mut self, due: Due) -> Served {
-        self.run_task(Turn::of_task(due, self.app.settings.sessions, self.app.client()))
+        let settings = &self.app.settings;
+        let turn = Turn::of_task(due, settings.sessions, self.app.client());
+        self.run_task(turn.within(settings.allowance))
     }
 
     fn run_task(&mut self, turn: Turn) -> Served {

@@ -422,3 +422,46 @@ fn definitions_are_checked_when_the_application_loads() {
         for (let i = 0; i <= 200; i += 1) app.task(`t${i}`, () => {}); export default app;";
     assert!(load_error(&[("app.js", many)]).contains("at most 200 tasks"));
 }
+
+#[test]
+fn the_limits_of_the_application_hold_for_tasks_too() {
+    let routes = "
+        app.task('wide', { attempts: 1 }, ({ db, payload }) => {
+          for (let i = 0; i < payload; i++) db.log.put(`k${i}`, i);
+        });
+        app.post('/wide/:n', ({ task, params }) => task('wide', Number(params.n)));";
+    let settings = "[limits]\ndocuments_written = 5\n";
+    let site = site_with(routes, Setup { settings, ..Setup::default() });
+    // A task's own record is one of the documents.
+    site.post("/wide/4");
+    figures(&site, |figures| figures.runs == 1);
+    site.post("/wide/5");
+    figures(&site, |figures| figures.failures == 1 && figures.dead == 1);
+    let dead = ledger(&site).list(List::Dead).unwrap().tasks;
+    assert!(dead[0].error.as_deref().unwrap().contains("documents_written"), "{dead:?}");
+    assert_eq!(number(&site, "k4"), None);
+}
+
+#[test]
+fn what_was_not_committed_is_not_counted() {
+    let site = site(
+        "let tries = 0;
+         app.task('later', () => {});
+         app.service('orders', {
+           onExpire: ({ task }) => {
+             tries += 1;
+             task('later', null, { delay: '1h' });
+             throw new Error('not yet');
+           },
+         });
+         app.post('/order', ({ db }) => db.orders.put('a', {}, { expiresIn: '1s' }));
+         app.get('/tries', () => [tries]);",
+    );
+    site.post("/order");
+    for tries in 1..=3 {
+        pass(&site, 1_000 << tries);
+        wait(&site, "it is tried", |site| site.text("/tries") >= format!("[{tries}]"));
+    }
+    assert!(ledger(&site).list(List::Waiting).unwrap().tasks.is_empty());
+    assert_eq!(site.pool.task_figures().waiting, 0);
+}

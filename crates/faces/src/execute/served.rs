@@ -81,8 +81,9 @@ impl Errand for Asked {
         if let Err(End::Refused(RunError::Body { error: Refusal::Waits, wait_for })) = &result {
             return Step::Waits(*wait_for);
         }
+        let step = if result.is_ok() { Step::Done } else { Step::Refused };
         self.end(result);
-        Step::Done
+        step
     }
 
     fn fail(mut self: Box<Self>, failure: gem::Failure) {

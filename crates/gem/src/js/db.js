@@ -6,7 +6,7 @@
 // out, the changes made to that object so far are staged first. So the operations of a handler
 // take effect in the order in which it wrote them.
 import {
-  Entry, checkUse, flush, follow, merge, remove, stage, store, where,
+  Entry, checkUse, flush, follow, forget, merge, remove, stage, store, where,
 } from "sarsen:documents";
 import { expiryOf } from "sarsen:durations";
 import { check } from "sarsen:life";
@@ -151,7 +151,7 @@ class Collection {
     }
     const expires = expiresBy(own, key, options);
     native.putBytes(own.at, key, String(mediaType), bytes.toBase64(), expires);
-    own.entries?.delete(key);
+    forget(own, key);
   }
 
   // Stages what the handler changed in the documents handed out.

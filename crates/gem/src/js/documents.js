@@ -14,19 +14,25 @@ const { Map } = globalThis;
 const { isArray } = Array;
 
 // What is known of one document: the value handed out (undefined if there is none), and the number
-// by which the native side knows the text that the transaction holds for it.
+// by which the native side knows the text that the transaction holds for it. A key keeps its number
+// as long as it is followed: the text of each number is held until the run ends.
 export class Entry {
-  constructor(value) {
-    this.id = number();
+  constructor(value, id = number()) {
+    this.id = id;
     this.value = value;
   }
 
   // What the transaction holds now.
-  static of(own, key) {
-    const entry = new Entry(undefined);
+  static of(own, key, id) {
+    const entry = new Entry(undefined, id);
     entry.value = native.get(entry.id, own.at, key, revive);
     return entry;
   }
+}
+
+// The number that a key has, if it has one.
+function idOf(own, key) {
+  return own.entries?.get(key)?.id;
 }
 
 export function checkUse({ name, life, service }, key) {
@@ -70,7 +76,7 @@ export function stage(own, key, entry) {
 // Stages `value`, and follows it from now on.
 export function store(own, method, key, value, expires) {
   if (own.service !== undefined) return storeServed(own, method, key, value, expires);
-  const entry = new Entry(value);
+  const entry = new Entry(value, idOf(own, key));
   checkStored(own, key, native.put(entry.id, own.at, key, value, special, expires));
   follow(own, key, entry);
 }
@@ -79,7 +85,15 @@ export function store(own, method, key, value, expires) {
 export function remove(own, key) {
   if (own.service !== undefined) serveRemoval(own, key);
   native.remove(own.at, key);
-  follow(own, key, new Entry(undefined));
+  follow(own, key, new Entry(undefined, idOf(own, key)));
+}
+
+// Follows a document no more.
+export function forget(own, key) {
+  const id = idOf(own, key);
+  if (id === undefined) return;
+  native.forget(id);
+  own.entries.delete(key);
 }
 
 // What a native function says of a value that was to be stored.
@@ -103,7 +117,8 @@ function storeServed(own, method, key, value, expires) {
   const before = present(own, key);
   const stored =
     own.service[method] === undefined ? text : perform(own.name, method, key, before, text);
-  const entry = new Entry(stored === text ? value : adopt(value, decode(stored)));
+  const next = stored === text ? value : adopt(value, decode(stored));
+  const entry = new Entry(next, idOf(own, key));
   native.putText(entry.id, own.at, key, stored, expires);
   follow(own, key, entry);
 }
@@ -146,7 +161,7 @@ function serveMerge(own, key, operation) {
   operation();
   const text = native.textOf(own.at, key);
   if (own.service.PATCH === undefined || text === undefined || text === before) return;
-  const { id } = new Entry(undefined);
+  const id = idOf(own, key) ?? number();
   try {
     const stored = perform(own.name, "PATCH", key, before, text);
     if (stored !== text) replace(own, key, id, stored);
@@ -155,6 +170,8 @@ function serveMerge(own, key, operation) {
     if (before === undefined) native.remove(own.at, key);
     else replace(own, key, id, before);
     throw error;
+  } finally {
+    if (idOf(own, key) === undefined) native.forget(id);
   }
 }
 
@@ -168,8 +185,7 @@ function replace(own, key, id, text) {
 // holds: only what is at `path` differs, and an array there has more elements, or lacks those with
 // the text `removed`.
 function refresh(own, key, entry, path, removed) {
-  const fresh = Entry.of(own, key);
-  entry.id = fresh.id;
+  const fresh = Entry.of(own, key, entry.id);
   if (isObject(entry.value)) {
     const tokens = tokensOf(path);
     const step = (value, token) => value?.[token];

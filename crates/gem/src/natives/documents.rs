@@ -49,6 +49,14 @@ impl<'js> Natives<'js, '_> {
         })?;
         self.texts()?;
         let slot = self.slot.clone();
+        let forget = move |ctx: Ctx<'js>, entry: usize| {
+            slot.call(&ctx, |turn| {
+                turn.forget(entry);
+                Ok(())
+            })
+        };
+        self.add("forget", forget)?;
+        let slot = self.slot.clone();
         self.add("newKey", move |ctx: Ctx<'js>| slot.call(&ctx, Turn::new_key))
     }
 

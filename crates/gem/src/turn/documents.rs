@@ -94,6 +94,13 @@ impl Turn {
         self.known.followed.get(entry)?.text.clone()
     }
 
+    /// Holds no text for `entry` any more.
+    pub(crate) fn forget(&mut self, entry: usize) {
+        if let Some(followed) = self.known.followed.get_mut(entry) {
+            *followed = Followed::default();
+        }
+    }
+
     /// As `get`, without noting the read.
     pub(crate) fn peek(&mut self, place: Place<'_>) -> Result<Option<Bytes>, TurnError> {
         let (collection, key) = self.names(place)?;
