@@ -1,6 +1,6 @@
 //! The arguments of `sarsen new`.
 
-use super::flag::{Argument, Spec};
+use super::flag::{Argument, Flag, Spec, Takes};
 use super::{UsageError, value};
 use std::path::PathBuf;
 
@@ -9,6 +9,8 @@ use std::path::PathBuf;
 pub struct NewArguments {
     /// The folder to make it in.
     pub app: PathBuf,
+    /// Whether it is in TypeScript.
+    pub typescript: bool,
 }
 
 /// How the arguments are written.
@@ -24,7 +26,12 @@ pub const SPEC: Spec<NewArguments> = Spec {
             Ok(())
         },
     }],
-    flags: &[],
+    flags: &[Flag {
+        long: "typescript",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.typescript = true),
+        about: "write it in TypeScript",
+    }],
     check: |arguments| {
         if arguments.app.as_os_str().is_empty() {
             return Err(UsageError::Missing { command: "new", what: "a folder" });

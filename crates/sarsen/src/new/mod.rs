@@ -29,16 +29,27 @@ pub enum NewError {
 }
 
 /// What is the same in both languages: the files' names and texts.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 4] = [
     ("sarsen.toml", include_str!("template/sarsen.toml")),
     ("public/style.css", include_str!("template/public/style.css")),
-    ("test/app.test.js", include_str!("template/test/app.test.js")),
     ("README.md", include_str!("template/README.md")),
     (".gitignore", "sarsen-data/\n"),
 ];
 
-const APP_JS: &str = include_str!("template/app.js");
-const CONFIG: &str = include_str!("template/jsconfig.json");
+const TEST: &str = include_str!("template/test/app.test.js");
+
+const JAVASCRIPT: [(&str, &str); 3] = [
+    ("app.js", include_str!("template/app.js")),
+    ("jsconfig.json", include_str!("template/jsconfig.json")),
+    ("test/app.test.js", TEST),
+];
+
+/// The test has no types to write.
+const TYPESCRIPT: [(&str, &str); 3] = [
+    ("app.ts", include_str!("template/app.ts")),
+    ("tsconfig.json", include_str!("template/tsconfig.json")),
+    ("test/app.test.ts", TEST),
+];
 
 /// Writes the application; gives what is to be said.
 pub fn run(arguments: &NewArguments) -> Result<String, NewError> {
@@ -47,11 +58,12 @@ pub fn run(arguments: &NewArguments) -> Result<String, NewError> {
     if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(NewError::NotEmpty(folder.clone()));
     }
-    let (app, config) = ("app.js", "jsconfig.json");
+    let own = if arguments.typescript { TYPESCRIPT } else { JAVASCRIPT };
+    let [(app, _), (config, _), _] = own;
     let fill = |text: &str| {
         text.replace("{{name}}", &name).replace("{{app}}", app).replace("{{config}}", config)
     };
-    for (file, text) in [(app, APP_JS), (config, CONFIG)].iter().chain(&FILES) {
+    for (file, text) in own.iter().chain(&FILES) {
         write(&folder.join(file), &fill(text))?;
     }
     for (file, text) in gem::DECLARATIONS {

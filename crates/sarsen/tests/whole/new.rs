@@ -7,9 +7,16 @@ use std::process::Command;
 use tempfile::TempDir;
 
 fn made() -> (TempDir, PathBuf) {
+    made_in(&[])
+}
+
+/// In both languages: the flags, and the main module.
+const LANGUAGES: [(&[&str], &str); 2] = [(&[], "app.js"), (&["--typescript"], "app.ts")];
+
+fn made_in(flags: &[&str]) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let app = folder.path().join("my app");
-    let output = run(&["new", app.to_str().expect("UTF-8")]);
+    let output = run(&[&["new", app.to_str().expect("UTF-8")], flags].concat());
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8(output.stdout).expect("UTF-8");
     for command in ["sarsen serve '", "sarsen test '", "curl 'http://127.0.0.1:8000/db/notes'"] {
@@ -20,16 +27,23 @@ fn made() -> (TempDir, PathBuf) {
 
 #[test]
 fn its_tests_pass() {
-    let (_folder, app) = made();
-    let output = run(&["test", app.to_str().expect("UTF-8")]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{output:?}");
-    assert!(said.contains("\n3 passed, 0 failed in "), "{said}");
+    for (flags, main) in LANGUAGES {
+        let (_folder, app) = made_in(flags);
+        assert!(app.join(main).exists(), "{main}");
+        let output = run(&["test", app.to_str().expect("UTF-8")]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{main}: {said}{output:?}");
+        assert!(said.contains("\n3 passed, 0 failed in "), "{main}: {said}");
+    }
 }
 
 #[test]
 fn it_is_served_and_its_objects_are_documents() {
-    let (_folder, app) = made();
+    LANGUAGES.iter().for_each(|(flags, _)| it_is_served(flags));
+}
+
+fn it_is_served(flags: &[&str]) {
+    let (_folder, app) = made_in(flags);
     let server = Site::with_app(app).start();
     assert!(server.said.iter().any(|line| line.contains("my app")), "{:?}", server.said);
     let form = [("content-type", "application/x-www-form-urlencoded")];
@@ -48,10 +62,13 @@ fn the_compiler_accepts_it() {
         eprintln!("`make types` installs the compiler; without it this shows nothing");
         return;
     }
-    let (_folder, app) = made();
-    let output = Command::new(tsc).args(["--project", "jsconfig.json"]).current_dir(app).output();
-    let output = output.expect("the compiler runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    for (flags, config) in [(LANGUAGES[0].0, "jsconfig.json"), (LANGUAGES[1].0, "tsconfig.json")] {
+        let (_folder, app) = made_in(flags);
+        let output = Command::new(&tsc).args(["--project", config]).current_dir(app).output();
+        let output = output.expect("the compiler runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{config}: {said}");
+    }
 }
 
 #[test]
