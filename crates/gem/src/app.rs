@@ -20,6 +20,7 @@ pub struct App {
     services: Services,
     tasks: Vec<Definition>,
     client: Arc<Client>,
+    warnings: Vec<String>,
 }
 
 impl App {
@@ -30,8 +31,14 @@ impl App {
         sources.read_files()?;
         let client = client(folder, &settings)?;
         let heap = settings.heap_limit.unwrap_or(LOAD_HEAP_BYTES);
-        let (sources, services, tasks) = on_a_workers_stack(|| Engine::read(sources, heap))?;
-        Ok(Self { settings, sources, services, tasks, client })
+        let (sources, services, tasks, warnings) =
+            on_a_workers_stack(|| Engine::read(sources, heap))?;
+        Ok(Self { settings, sources, services, tasks, client, warnings })
+    }
+
+    /// What loads and is hardly meant, a line each: files that hide routes.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What it has bound to collections.

@@ -94,14 +94,24 @@ struct Entry {
 
 impl Engine {
     /// Loads the application in `sources`, reading its modules, and returns what was read, and what
-    /// it has bound to collections, and its tasks.
+    /// it has bound to collections, its tasks, and what is to be warned of.
     pub(crate) fn read(
         sources: Sources,
         heap_limit: usize,
-    ) -> Result<(Sources, Services, Vec<Definition>), LoadError> {
+    ) -> Result<(Sources, Services, Vec<Definition>, Vec<String>), LoadError> {
         let modules = Modules::new(sources);
         let engine = Self::load(&modules, heap_limit)?;
-        Ok((modules.sources().close(), engine.services.clone(), engine.tasks.clone()))
+        let hidden = engine.hidden_routes(&modules.files());
+        Ok((modules.sources().close(), engine.services.clone(), engine.tasks.clone(), hidden))
+    }
+
+    /// Which routes never answer GET, because a file of `public/` does.
+    fn hidden_routes(&self, files: &Files) -> Vec<String> {
+        let hidden = self.routes.fixed().filter_map(|(place, path)| {
+            let (file, name) = (files.answering(&path)?, &self.names()[place]);
+            Some(format!("{file} answers GET {path}, and so hides the route {name}"))
+        });
+        hidden.collect()
     }
 
     /// An engine with the application in `sources`, which is complete.

@@ -16,8 +16,8 @@ use crate::services::{Method, Services};
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use repository::{
-    CommitNumber, Expired, ExpiryPosition, Kept, MediaType, Repository, RunError, StageError,
-    Timestamp,
+    CommitNumber, Expired, ExpiryPosition, Kept, MediaType, ReadError, Repository, RunError,
+    StageError, Timestamp,
 };
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -43,6 +43,13 @@ struct State {
     /// Whether there is a collection with an `onExpire`.
     is_wanted: bool,
     is_stopped: bool,
+}
+
+impl State {
+    /// Whether it has failed and is not to be tried again yet.
+    fn waits(&self, document: &Expired, now: Timestamp) -> bool {
+        self.failed.get(document).is_some_and(|failed| failed.again > now)
+    }
 }
 
 struct Shared {
@@ -82,6 +89,28 @@ impl Expiries {
         state.failed.clear();
         self.shared.changed.notify_all();
         Ok(())
+    }
+
+    /// Looks now.
+    pub(crate) fn look(&self) {
+        self.shared.changed.notify_all();
+    }
+
+    /// Whether nothing that has expired is left to do now: what is still there has failed, and
+    /// waits.
+    pub(crate) fn are_seen_to(&self) -> Result<bool, ReadError> {
+        let mut after = None;
+        loop {
+            let page = self.shared.repository.expired(after.as_ref(), EXPIRY_ROWS_A_LOOK)?;
+            let state = self.shared.state.lock();
+            let waits = |document| state.waits(document, page.time);
+            if !state.in_flight.is_empty() || !page.documents.iter().all(waits) {
+                return Ok(false);
+            }
+            drop(state);
+            let Some(next) = page.next else { return Ok(true) };
+            after = Some(next);
+        }
     }
 
     /// Ends the thread. What is with the workers goes on.
@@ -124,20 +153,18 @@ impl Shared {
     }
 
     /// Hands some of what has expired to the workers.
-    fn look(self: &Arc<Self>, pass: &mut Pass) -> Result<(), repository::ReadError> {
+    fn look(self: &Arc<Self>, pass: &mut Pass) -> Result<(), ReadError> {
         let page = self.repository.expired(pass.next.as_ref(), EXPIRY_ROWS_A_LOOK)?;
         if !pass.may_go_on(page.time, self.state.lock().failed.len()) {
             return Ok(());
         }
         for document in page.documents {
             let mut state = self.state.lock();
-            let State { in_flight, failed, .. } = &mut *state;
-            if in_flight.len() >= EXPIRIES_IN_FLIGHT_MAX {
+            if state.in_flight.len() >= EXPIRIES_IN_FLIGHT_MAX {
                 // The next look begins where this one did.
                 return Ok(());
             }
-            let waits = failed.get(&document).is_some_and(|failed| failed.again > page.time);
-            if waits || !in_flight.insert(document.clone()) {
+            if state.waits(&document, page.time) || !state.in_flight.insert(document.clone()) {
                 continue;
             }
             drop(state);
@@ -268,7 +295,7 @@ impl Drop for Ticket {
 /// Why a document was not removed.
 enum Stop {
     Call(CallError),
-    Read(repository::ReadError),
+    Read(ReadError),
     Stage(StageError),
 }
 

@@ -18,7 +18,7 @@ use crate::watchdog::Watchdog;
 use crate::worker::Shared;
 use crate::workforce::Workforce;
 use parking_lot::Mutex;
-use repository::Repository;
+use repository::{ReadError, Repository};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -86,6 +86,7 @@ impl Pool {
         let PoolOptions { cpu_limit, heap_limit, errors, .. } = options;
         let workers = options.workers.max(1);
         collections::apply(&app.settings.collections, &repository)?;
+        warn(&app);
         let definitions = app.tasks().to_vec();
         let (current, names) = (Arc::new(Current::new(app)), Mutex::default());
         let queue = Arc::new(Queue::new(options.queue).with_tasks(gems_for_tasks(workers)));
@@ -102,7 +103,7 @@ impl Pool {
         workforce.start(workers)?;
         let watchdog = Watchdog::start(workforce);
         *pool.watchdog.lock() = Some(watchdog.map_err(|e| LoadError::Worker(e.to_string()))?);
-        pool.serve_expiries()?;
+        pool.serve_expiries(&pool.app())?;
         Ok(pool)
     }
 
@@ -111,15 +112,18 @@ impl Pool {
     pub fn reload(&self, app: App) -> Result<(), LoadError> {
         app.check(self.workforce.shared.heap_limit(&app))?;
         collections::apply(&app.settings.collections, &self.workforce.shared.repository)?;
+        warn(&app);
+        // First, so that of what expires from now on nothing is missed.
+        self.serve_expiries(&app)?;
         let definitions = app.tasks().to_vec();
         self.workforce.shared.current.set(app);
         self.workforce.queue.change();
         self.workforce.shared.tasks.define(&definitions);
-        self.serve_expiries()
+        Ok(())
     }
 
-    fn serve_expiries(&self) -> Result<(), LoadError> {
-        let served = self.expiries.serve(self.app().services());
+    fn serve_expiries(&self, app: &App) -> Result<(), LoadError> {
+        let served = self.expiries.serve(app.services());
         served.map_err(|error| LoadError::Worker(error.to_string()))
     }
 
@@ -177,8 +181,15 @@ impl Pool {
         self.workforce.shared.tasks.figures()
     }
 
-    /// Looks which tasks are due: somebody has moved the repository's clock.
+    /// Whether each document that has expired has been seen to by its `onExpire`, or waits for
+    /// another try of one that failed.
+    pub fn are_expired_seen_to(&self) -> Result<bool, ReadError> {
+        self.expiries.are_seen_to()
+    }
+
+    /// Looks what has expired and which tasks are due: somebody has moved the repository's clock.
     pub fn look_at_clock(&self) {
+        self.expiries.look();
         self.workforce.shared.tasks.look();
     }
 
@@ -212,6 +223,10 @@ impl Drop for Pool {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+fn warn(app: &App) {
+    app.warnings().iter().for_each(|warning| log::warn!("{warning}"));
 }
 
 /// How tasks get to the gems.

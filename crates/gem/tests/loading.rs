@@ -13,6 +13,29 @@ fn main_error(text: &str) -> String {
 }
 
 #[test]
+fn files_that_hide_routes_are_told() {
+    let routes = "app.get(\"/\", () => 1);\napp.get(\"/a.txt\", () => 1);\n\
+        app.group(\"/docs\", (docs) => docs.get(\"/\", () => 1).post(\"/\", () => 1));\n\
+        app.post(\"/b.txt\", () => 1);\napp.get(\"/c.txt\", () => 1);\napp.get(\"/*\", () => 1);\n";
+    let main = format!("{HEAD}{routes}export default app;\n");
+    let files = ["index.html", "a.txt", "b.txt", "docs/index.html"];
+    let files = files.map(|file| (format!("public/{file}"), "x"));
+    let mut all = vec![("app.js", main.as_str())];
+    assert!(load(folder(&all).path()).unwrap().warnings().is_empty());
+    all.extend(files.iter().map(|(path, text)| (path.as_str(), *text)));
+    let app = load(folder(&all).path()).unwrap();
+    let hidden = |file, path, route| {
+        format!("public/{file} answers GET {path}, and so hides the route {route}")
+    };
+    let expected = [
+        hidden("index.html", "/", "GET /"),
+        hidden("a.txt", "/a.txt", "GET /a.txt"),
+        hidden("docs/index.html", "/docs", "GET /docs"),
+    ];
+    assert_eq!(app.warnings(), expected);
+}
+
+#[test]
 fn what_does_not_parse_is_named_by_line_and_column() {
     assert_eq!(
         main_error("const a = ;\n"),

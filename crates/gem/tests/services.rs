@@ -357,6 +357,24 @@ fn an_application_without_the_function_lets_them_go() {
 }
 
 #[test]
+fn an_edit_that_brings_the_function_keeps_what_expires_from_then_on() {
+    let site = site("");
+    order(&site, "a", START_MS + 1);
+    site.pass(10);
+    until(|| site.repository.stats().reaped == 1);
+    let main = format!(
+        "import {{ App }} from \"sarsen\";\nconst app = new App();\n{EXPIRING}\nexport default app;\n"
+    );
+    let with = support::folder(&[("app.js", &main)]);
+    order(&site, "b", START_MS + 20);
+    site.pool.reload(support::load(with.path()).unwrap()).unwrap();
+    site.pass(20);
+    until(|| site.pool.are_expired_seen_to().unwrap());
+    assert!(site.stored("expired", "b").is_some(), "as soon as that is said");
+    assert_eq!(site.repository.stats().reaped, 1);
+}
+
+#[test]
 fn on_expire_may_await_what_is_performed_beside_the_gems() {
     let site = site_with(
         r#"

@@ -86,6 +86,16 @@ impl Files {
         Err(format!("there is no public{path}{}", nearest.unwrap_or_default()))
     }
 
+    /// The file that answers GET at `path`, which is decoded, as it is called in the folder.
+    pub(crate) fn answering(&self, path: &str) -> Option<String> {
+        let index = |path: &str| format!("public{}/index.html", path.trim_end_matches('/'));
+        self.entries.get(path).map(|entry| match entry {
+            Entry::Folder => index(path),
+            Entry::File(_) if path.ends_with('/') => index(path),
+            Entry::File(_) => format!("public{path}"),
+        })
+    }
+
     /// Adds the file at `path`, which is that of a URI, decoded.
     fn add(&mut self, path: &str, bytes: Bytes) {
         let file = Arc::new(File::new(path, bytes));
@@ -214,6 +224,15 @@ mod tests {
         assert_eq!(found(&files, "/d/"), Some(&b"/d/index.html"[..]));
         assert_eq!(found(&files, "/d"), Some(&b"folder"[..]));
         assert_eq!(found(&files, "/e/"), None);
+        for (path, file) in [
+            ("/", Some("public/index.html")),
+            ("/index.html", Some("public/index.html")),
+            ("/d/", Some("public/d/index.html")),
+            ("/d", Some("public/d/index.html")),
+            ("/e", None),
+        ] {
+            assert_eq!(files.answering(path).as_deref(), file, "{path}");
+        }
     }
 
     #[test]

@@ -108,6 +108,17 @@ impl Routes {
         Self { entries, trie, matched: RefCell::default() }
     }
 
+    /// The routes for GET or HEAD that are for one path alone: place and path, decoded.
+    pub(crate) fn fixed(&self) -> impl Iterator<Item = (usize, String)> {
+        let read = Methods::taking("HEAD").unwrap_or_default();
+        self.entries.iter().enumerate().filter_map(move |(place, entry)| match entry.kind {
+            Kind::Route { methods, .. } if methods.meets(read) => {
+                entry.pattern.only_path().map(|path| (place, path))
+            }
+            _ => None,
+        })
+    }
+
     /// Finds what a request is for.
     pub(crate) fn find(&self, method: &str, path: &str) -> Result<Found, DecodeError> {
         if path.contains('%') {

@@ -91,6 +91,15 @@ impl Pattern {
         self.segments.iter().filter_map(Segment::name)
     }
 
+    /// The only path that it is for, decoded; `None` if there may be others.
+    pub(super) fn only_path(&self) -> Option<String> {
+        let literal = |segment: &Segment| match segment {
+            Segment::Literal(text) => Some(format!("/{text}")),
+            Segment::One(..) | Segment::Rest { .. } => None,
+        };
+        self.segments.iter().map(literal).collect()
+    }
+
     /// Whether nothing but `/` is left of it without its last segment.
     pub(super) fn is_optional_root(&self) -> bool {
         self.is_last_optional && self.segments.len() == 1

@@ -80,7 +80,7 @@ impl Site {
     }
 }
 
-/// The tasks of the application under test.
+/// What the application under test does by itself: its tasks, and its `onExpire` functions.
 struct Tasks {
     pool: Option<Arc<Pool>>,
     ledger: Ledger,
@@ -88,10 +88,14 @@ struct Tasks {
 }
 
 impl Tasks {
-    /// Waits until each that is due at `now` has run, or has failed and waits for another try.
+    /// Waits until what has expired has been seen to, and each that is due at `now` has run, or has
+    /// failed and waits for another try.
     fn settle(&self, now: Timestamp) -> Result<(), String> {
         let Some(pool) = &self.pool else { return Ok(()) };
         pool.look_at_clock();
+        // First: an `onExpire` may start tasks.
+        let seen_to = || pool.are_expired_seen_to().map_err(|error| error.to_string());
+        self.wait("onExpire of what has expired", seen_to)?;
         self.wait("the start of tasks", || Ok(pool.are_crons_ready()))?;
         self.wait("a task that is due", || {
             let list = self.ledger.list(List::Waiting).map_err(|error| error.to_string())?;

@@ -81,8 +81,8 @@ function frozen(value) {
 export const clock = Object.freeze({
   // Milliseconds since 1970.
   now: () => native.testNow(),
-  // Moves it on by milliseconds or by a text such as "31m": what expires by then has expired, and
-  // tasks that are due by then have run.
+  // Moves it on by milliseconds or by a text such as "31m": what expires by then has expired and
+  // its onExpire has run, and so have tasks that are due by then.
   advance(duration) {
     native.testAdvance(milliseconds(duration, "clock.advance"));
   },

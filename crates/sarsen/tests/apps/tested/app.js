@@ -21,6 +21,14 @@ app.cron("0 * * * *", "tick", ({ db }) => {
 app.post("/mark/:key", ({ task, params, query }) => {
   task("mark", params.key, { delay: query.delay ?? 0 });
 });
+app.service("holds", {
+  onExpire: ({ db, key, doc, task }) => {
+    db.marks.add("asked", 1);
+    if (doc.fails && db.marks.get("repaired") === undefined) throw new Error("not yet");
+    db.marks.add("ended", 1);
+    task("mark", "told");
+  },
+});
 app.get("/fails", () => {
   console.log("on the way to the mistake");
   throw new Error("a mistake");

@@ -73,6 +73,29 @@ test("tasks and crons run when they are due, and not before", async () => {
   expect(db.marks.get("ticks")).toBeGreaterThan(0);
 });
 
+test("what has expired is seen to when the clock has been advanced", () => {
+  const holds = 300;
+  transaction(({ db }) => {
+    for (let i = 0; i < holds; i++) db.holds.put(`h${i}`, { fails: false }, { expiresIn: "1h" });
+  });
+  clock.advance("59m");
+  expect(db.marks.get("asked")).toBeUndefined();
+  clock.advance("2m");
+  expect([db.marks.get("ended"), db.marks.get("told")]).toEqual([holds, holds]);
+});
+
+test("an onExpire that throws is waited for once, and again when it is due again", () => {
+  db.holds.put("a", { fails: true }, { expiresIn: "1h" });
+  clock.advance("61m");
+  // What it did had no effect.
+  expect(db.marks.get("asked")).toBeUndefined();
+  db.marks.put("repaired", 1);
+  clock.settle();
+  expect(db.marks.get("ended")).toBeUndefined();
+  clock.advance("1h");
+  expect([db.marks.get("ended"), db.marks.get("told")]).toEqual([1, 1]);
+});
+
 test("expectations", () => {
   expect({ a: 1, b: undefined }).toEqual({ a: 1 });
   expect({ a: { b: 1, c: 2 } }).toMatchObject({ a: { b: 1 } });
