@@ -68,6 +68,9 @@ async fn serve(
     parts: &Parts,
     reactor: &Reactor,
 ) -> Result<Response<Full<Bytes>>, Problem> {
+    if reactor.live.is_some() && file.media_type.starts_with("text/html") {
+        return Ok(live_page(&file));
+    }
     let headers = &parts.headers;
     let range = headers.get(RANGE).filter(|_| parts.method == Method::GET);
     let codings = if file.is_codable() { coding::accepted(headers) } else { Vec::new() };
@@ -123,6 +126,16 @@ async fn coded(
         }
     }
     Ok(None)
+}
+
+/// A page while its application is edited: always the whole as it is, since a script is added to it
+/// that names what is served.
+fn live_page(file: &File) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(file.bytes.clone()));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.media_type));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
 }
 
 /// Status and content, with what describes the content.

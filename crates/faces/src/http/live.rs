@@ -12,7 +12,7 @@ use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY as CSP, CONTENT_TYPE, HeaderMap,
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY as CSP, CONTENT_TYPE, ETAG, HeaderMap,
     HeaderValue,
 };
 use hyper::http::request::Parts;
@@ -68,7 +68,9 @@ fn response(media_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
 }
 
 /// Puts the script into a page, which was made by what `served` names. It is a file of the same
-/// origin, so that a page's Content-Security-Policy need not allow scripts within it.
+/// origin, so that a page's Content-Security-Policy need not allow scripts within it. Browsers are
+/// not to keep such a page: told later that it is still the same (304), they would show the one
+/// that asks for what was served before, and it would load itself again for ever.
 pub(crate) fn inject(response: &mut Response<Full<Bytes>>, served: &str) {
     let headers = response.headers();
     let is_html = headers
@@ -78,6 +80,8 @@ pub(crate) fn inject(response: &mut Response<Full<Bytes>>, served: &str) {
     if !is_html || !is_whole || headers.contains_key(CONTENT_ENCODING) {
         return;
     }
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().remove(ETAG);
     for policy in response.headers_mut().iter_mut().filter(|(name, _)| **name == CSP) {
         let (_, value) = policy;
         let allowed = value.to_str().ok().map(allow).map(HeaderValue::try_from);

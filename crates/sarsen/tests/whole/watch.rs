@@ -100,6 +100,72 @@ fn an_edit_is_served_and_told() {
     assert_ne!(page.news()["served"], script(&after));
 }
 
+/// With the fields of a browser that has the page already and takes it compressed.
+#[test]
+fn pages_of_public_are_told_as_well() {
+    let folder = app();
+    let large = format!("<!doctype html><body><p>{}</p></body>\n", "static ".repeat(500));
+    save(folder.path(), "public/page.html", &large);
+    let tag = {
+        let server = Site::with_app(folder.path().to_owned()).start();
+        let page = server.get("/page.html");
+        assert!(!page.text().contains("script"));
+        page.header("etag").expect("a tag").to_owned()
+    };
+    let server = Site::with_app(folder.path().to_owned()).start_with(&["--watch"]);
+    let fields = [("accept-encoding", "gzip, br"), ("if-none-match", &*tag)];
+    let load = || {
+        let page = server.connect().request("GET", "/page.html", &fields, b"").expect("a reply");
+        assert_eq!((page.status, page.header("etag")), (200, None));
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        script(&page)
+    };
+    let before = load();
+    let mut page = Page::open(&server);
+    assert_eq!(page.news()["served"], before);
+    save(folder.path(), "public/page.html", &large.replace("static", "edited"));
+    assert_eq!(page.news()["served"], load());
+    assert_ne!(load(), before);
+    assert!(server.get("/page.html").text().contains("<p>edited "));
+}
+
+const ORDERS: &str = "import { App } from \"sarsen\";
+const app = new App();
+app.post(\"/orders/:key\", ({ db, params }) => {
+  db.orders.put(params.key, {});
+});
+app.get(\"/seen\", ({ db }) => ({ seen: db.seen.count() }));
+export default app;
+";
+
+#[test]
+fn settings_and_functions_that_an_edit_brings_hold_from_then_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    save(folder.path(), "sarsen.toml", "name = \"edited\"\n");
+    save(folder.path(), "app.js", ORDERS);
+    let server = Site::with_app(folder.path().to_owned()).start_with(&["--watch"]);
+    let mut page = Page::open(&server);
+    page.news();
+    let order = |key: &str| {
+        let made = server.connect().request("POST", &format!("/orders/{key}"), &[], b"");
+        assert_eq!(made.expect("a reply").status, 204);
+    };
+    order("before");
+    let settings = "name = \"edited\"\n[collections.orders]\nexpiry = 50\n";
+    save(folder.path(), "sarsen.toml", settings);
+    assert_eq!(page.news()["mistake"], serde_json::Value::Null);
+    let service = "app.service(\"orders\", { onExpire({ db, key }) { db.seen.put(key, 1); } });\n";
+    save(folder.path(), "app.js", &ORDERS.replace("export", &format!("{service}export")));
+    assert_eq!(page.news()["mistake"], serde_json::Value::Null);
+    order("after");
+    while server.get("/db/seen/after").status != 200 {
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(server.get("/db/seen/before").status, 404, "it has no expiry");
+    assert_eq!(server.get("/db/orders/before").status, 200);
+    assert_eq!(server.get("/seen").text(), "{\"seen\":1}");
+}
+
 #[test]
 fn a_mistake_is_shown_until_it_is_repaired() {
     let folder = app();
