@@ -9,24 +9,28 @@ const app = new App();
 const PAGE = 10;
 
 // A key that Sarsen makes sorts by time, so the last keys are the newest entries.
-app.get("/", ({ db, query, session, flashes }) => {
+const book = ({ db, query, session, flashes }, form = {}, mistake = undefined) => {
   const range = { before: query.before || undefined, reverse: true, limit: PAGE };
   const entries = db.entries.range(range).toArray();
   const older = entries.length === PAGE ? entries.at(-1)[0] : undefined;
   const count = db.tally.peek("entries") ?? 0;
   const isModerator = session.moderator === true;
-  return bookPage({ entries, older, count, isModerator, messages: flashes() });
-});
+  return bookPage({ entries, older, count, isModerator, messages: flashes(), form, mistake });
+};
 
-app.post("/entries", ({ db, request, flash }) => {
-  const { entry, mistake } = entryOf(request.form());
+app.get("/", (context) => book(context));
+
+app.post("/entries", (context) => {
+  const { db, request, flash, status } = context;
+  const form = request.form();
+  const { entry, mistake } = entryOf(form);
   if (mistake !== undefined) {
-    flash(mistake, "error");
-  } else {
-    db.entries.insert({ ...entry, written: new Date() });
-    db.tally.add("entries", 1); // However many write at once, none waits for another here.
-    flash(`Thank you, ${entry.name}.`);
+    status(422);
+    return book(context, form, mistake); // What was typed is still there.
   }
+  db.entries.insert({ ...entry, written: new Date() });
+  db.tally.add("entries", 1); // However many write at once, none waits for another here.
+  flash(`Thank you, ${entry.name}.`);
   return redirect("/");
 });
 

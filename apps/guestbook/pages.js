@@ -17,11 +17,14 @@ const layout = (title, messages, body) => html`<!doctype html>
 </html>
 `;
 
-export const bookPage = ({ entries, older, isModerator, count, messages }) =>
+export const bookPage = ({ entries, older, isModerator, count, messages, form, mistake }) =>
   layout("Guestbook", messages, html`
   <form method="post" action="/entries">
-    <input name="name" aria-label="your name" placeholder="your name" maxlength="40" required>
-    <textarea name="text" aria-label="your words" maxlength="500" required></textarea>
+    ${mistake && html`<p class="error" role="alert">${mistake}</p>`}
+    <input name="name" aria-label="your name" placeholder="your name" maxlength="40" required
+      value="${form.name}">
+    <textarea name="text" aria-label="your words" maxlength="500" required>
+${form.text}</textarea>
     <button>Sign</button>
   </form>
   ${entries.map(([id, entry]) => shownEntry(id, entry, isModerator))}
