@@ -1,5 +1,5 @@
-// An application that is edited while its page is open (`sarsen serve --watch`): the page shows what
-// was saved without a click, and what is wrong with an edit until it is repaired.
+// An application that is edited while its page is open (`sarsen serve --watch`): the page shows
+// what was saved without a click, and what is wrong with an edit until it is repaired.
 import assert from "node:assert/strict";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -363,7 +363,8 @@ fn an_edit_that_brings_the_function_keeps_what_expires_from_then_on() {
     site.pass(10);
     until(|| site.repository.stats().reaped == 1);
     let main = format!(
-        "import {{ App }} from \"sarsen\";\nconst app = new App();\n{EXPIRING}\nexport default app;\n"
+        "import {{ App }} from \"sarsen\";\nconst app = new App();\n{EXPIRING}\n\
+         export default app;\n"
     );
     let with = support::folder(&[("app.js", &main)]);
     order(&site, "b", START_MS + 20);
