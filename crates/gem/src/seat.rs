@@ -7,7 +7,7 @@
 
 use crate::exchange::Respond;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 const IDLE: u64 = 0;
 const RUNNING: u64 = 1;
@@ -26,6 +26,8 @@ pub(crate) struct Seat {
     thread: AtomicI32,
     /// The route that is served.
     route: AtomicUsize,
+    /// What is served is a task.
+    is_task: AtomicBool,
     /// Whoever takes it answers.
     respond: Mutex<Option<Respond>>,
 }
@@ -45,6 +47,16 @@ impl Seat {
         self.route.store(NO_ROUTE, Ordering::Relaxed);
         let number = self.word.load(Ordering::Relaxed) >> PHASE_BITS;
         self.word.store((number + 1) << PHASE_BITS | RUNNING, Ordering::Release);
+    }
+
+    /// Notes, before it begins, whether it serves a task.
+    pub(crate) fn note_task(&self, is_task: bool) {
+        self.is_task.store(is_task, Ordering::Relaxed);
+    }
+
+    /// Whether it serves a task, or did when it was lost.
+    pub(crate) fn is_at_task(&self) -> bool {
+        self.is_task.load(Ordering::Relaxed)
     }
 
     /// Notes what is served.

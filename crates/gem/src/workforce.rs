@@ -108,6 +108,9 @@ impl Workforce {
         }
         let mut places = self.places.lock();
         let Some(place) = places.get_mut(number) else { return };
+        if place.seat.is_at_task() {
+            self.queue.task_done(self.cpu_limit());
+        }
         let (started, _nobody_waits) = sync_channel(1);
         match self.hire(number, Arc::clone(&place.tally), &started) {
             // The thread of the one before goes on by itself.
@@ -188,9 +191,11 @@ fn work(
             }
             Popped::Task(job) => {
                 let begun = Instant::now();
-                let served = serve(&mut worker, job, (seat, asides));
+                seat.note_task(true);
+                // Who takes the seat says so instead.
+                serve(&mut worker, job, (seat, asides))?;
+                seat.note_task(false);
                 queue.task_done(begun.elapsed());
-                served?;
             }
             Popped::Changed(newest) => {
                 generation = newest;

@@ -278,3 +278,22 @@ fn more_combinations_than_are_kept_are_served_all_the_same() {
         assert_eq!(site.text(&path), format!("{marks}end"), "{path}");
     }
 }
+
+/// A promise of the application's own may settle in another request, where nothing of it counts.
+#[test]
+fn what_a_request_left_behind_changes_no_other() {
+    let site = site(
+        r#"let go;
+           app.use(async (context, next) => next());
+           app.get("/left", async () => { await new Promise((resolve) => { go = resolve; }); });
+           app.get("/other", async ({ header }) => {
+             go?.();
+             for (let i = 0; i < 20; i++) await 0;
+             header("x-kind", "default");
+             return reply({ body: "b", headers: { "x-kind": "own" } });
+           });"#,
+    );
+    assert_eq!(header(&site.get("/other"), "x-kind"), Some("own"));
+    site.send(request("GET", "/left")).unwrap_err();
+    assert_eq!(header(&site.get("/other"), "x-kind"), Some("own"));
+}

@@ -130,6 +130,31 @@ fn others_are_served_while_one_spins_and_a_poisoned_request_comes_again() {
     assert_eq!((fine.took.count(), fine.failed, fine.writes), (3, 0, 3));
 }
 
+/// Half of the gems work on tasks; a lost one is none of them any more.
+#[test]
+fn tasks_go_on_where_one_cannot_be_interrupted() {
+    let routes = format!(
+        "app.task('spin', {{ attempts: 1 }}, () => {{ {STUBBORN} }});
+         app.task('fine', ({{ db }}) => {{ db.n.add('fine', 1); }});
+         app.post('/:name', ({{ task, params }}) => task(params.name));"
+    );
+    let site = site_with(&routes, Setup { settings: SETTINGS, workers: 2, ..Setup::default() });
+    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
+        for _ in 0..3_000 {
+            if is_so() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{what}: {:?}", site.pool.task_figures());
+    };
+    site.post("/spin");
+    wait("it is stopped", &|| site.pool.task_figures().dead == 1);
+    site.post("/fine");
+    wait("another runs", &|| site.stored("n", "fine").is_some());
+    assert_eq!(site.pool.load().lost, 1);
+}
+
 #[test]
 fn a_heap_that_fills_again_and_again_is_given_back() {
     let site = site("const a = []; for (;;) a.push([a.length]);", 1);

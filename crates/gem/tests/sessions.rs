@@ -343,3 +343,21 @@ fn a_flash_is_shown_once_on_the_next_page() {
     assert!(site.failure("/long").contains("flash: expected at most 2000 characters"));
     assert!(site.failure("/html").contains("flash: expected texts, got object, string"));
 }
+
+/// What a client sends may be handed to `login` as it came.
+#[test]
+fn a_member_called_proto_is_data() {
+    let site = site(
+        r#"app.post("/in", ({ login, session, request }) => {
+             login(request.json());
+             return [session.admin ?? "none", Object.keys(session)];
+           });
+           app.get("/look", ({ session }) => [session.admin ?? "none", Object.keys(session)]);"#,
+    );
+    let mut post = request("POST", "/in");
+    post.body = r#"{"name":"a","__proto__":{"admin":true}}"#.into();
+    let reply = site.send(post).unwrap();
+    assert_eq!(text(&reply), r#"["none",["name","__proto__"]]"#);
+    let kept = get(&site, "/look", &cookie(&reply).unwrap());
+    assert_eq!(text(&kept), r#"["none",["name","__proto__"]]"#);
+}

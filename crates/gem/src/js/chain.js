@@ -39,7 +39,7 @@ function isPromise(value) {
 // promise of it.
 function go(steps, at, context) {
   const step = steps[at];
-  if (step.isFinal) return noted(step.call(context));
+  if (step.isFinal) return noted(step.call(context), context);
   // What the steps behind this one came to; there is none before they are asked for.
   let rest;
   const next = (error) => {
@@ -48,14 +48,14 @@ function go(steps, at, context) {
     return rest;
   };
   const result = step.call(context, next);
-  if (!isPromise(result)) return ended(step, result, rest);
-  return result.then((value) => ended(step, value, rest));
+  if (!isPromise(result)) return ended(step, result, rest, context);
+  return result.then((value) => ended(step, value, rest, context));
 }
 
 // What a step has come to: its own result goes before that of the steps behind it.
-function ended(step, result, rest) {
+function ended(step, result, rest, context) {
   if (result === undefined && rest !== undefined) return rest;
-  if (step.isHandler) return noted(result);
+  if (step.isHandler) return noted(result, context);
   if (result !== undefined) return result;
   throw new TypeError(
     `a middleware on "${step.pattern}" returned nothing and did not call next(); expected a ` +
@@ -69,13 +69,13 @@ async function proceed(steps, at, context) {
 }
 
 // From here on there is a reply, which middleware may change.
-function noted(result) {
+function noted(result, context) {
   if (isPromise(result)) {
     return result.then((value) => {
-      replied();
+      replied(context);
       return value;
     });
   }
-  replied();
+  replied(context);
   return result;
 }

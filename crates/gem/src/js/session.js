@@ -3,8 +3,10 @@
 import { native } from "sarsen:native";
 import { decode, encode } from "sarsen:persist";
 
-const { assign, keys } = Object;
+const { defineProperty, keys } = Object;
 const { isArray } = Array;
+
+const MEMBER = { writable: true, enumerable: true, configurable: true };
 
 // The member in which messages wait for the next page.
 const FLASHES = "_flashes";
@@ -30,7 +32,8 @@ export class Visitor {
     // `data` may hold the session, or be it.
     const kept = { ...data };
     this.clear();
-    assign(this.session, kept);
+    // Defined, not assigned: a client may have sent a member that is called __proto__.
+    for (const name of keys(kept)) defineProperty(this.session, name, { ...MEMBER, value: kept[name] });
     this.renew();
   }
 

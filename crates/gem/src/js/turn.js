@@ -33,6 +33,10 @@ class Turn {
     this.#life = life;
   }
 
+  static isServed(turn) {
+    return turn.#life === now();
+  }
+
   get db() {
     check(this.#life);
     if (current.db === undefined) {
@@ -176,14 +180,15 @@ function wait(turn, promise) {
   );
 }
 
+// A promise may settle in another request: it says nothing of that one.
 function settle(turn, result) {
-  if (turn.settled) return;
+  if (turn.settled || turn !== current) return;
   turn.settled = true;
   turn.result = result;
 }
 
 function fail(turn, error) {
-  if (turn.settled) return;
+  if (turn.settled || turn !== current) return;
   if (turn.onError !== undefined && !isEngines(error)) {
     const { onError, context } = turn;
     turn.onError = undefined;
@@ -196,9 +201,9 @@ function fail(turn, error) {
   turn.error = error;
 }
 
-// Notes that there is a reply: what is set from now on changes it.
-export function replied() {
-  current.isReplied = true;
+// Notes that there is a reply for whom this context is: what is set from now on changes it.
+export function replied(context) {
+  if (Turn.isServed(context)) current.isReplied = true;
 }
 
 // Ends the turn, and gives the engine its answer: [status, media type, body, header fields,
