@@ -73,7 +73,7 @@ impl Desk {
         self.count_in_flight(now);
         self.in_flight.set(self.in_flight.get() - 1);
         let phase = self.phase(from, now);
-        self.interval.borrow_mut().record(phase, operation, done);
+        self.interval.borrow_mut().tally(phase, operation).record(done);
         self.counters.add(done.failure.is_none());
     }
 
@@ -82,12 +82,6 @@ impl Desk {
     fn phase(&self, from: Instant, now: Instant) -> Phase {
         let is_open = !matches!(self.brief.plan.load, Load::Closed { .. });
         self.brief.timetable.phase(from, if is_open { from } else { now })
-    }
-
-    /// Notes a complete reply within an operation that was to start at `from`.
-    pub(crate) fn replied(&self, operation: usize, from: Instant, status: u16) {
-        let phase = self.phase(from, Instant::now());
-        self.interval.borrow_mut().tally(phase, operation).replied(status);
     }
 
     /// Notes how late an operation of the open model was sent.

@@ -9,8 +9,6 @@ use tokio::time::Instant;
 /// An operation under way.
 pub(crate) struct Trip {
     pub(crate) operation: usize,
-    /// When it was to start.
-    pub(crate) intended: Instant,
     /// When the first byte was sent; opening the connection is no part of that time.
     pub(crate) sent: Option<Instant>,
     /// Bytes received so far.
@@ -70,7 +68,7 @@ impl User {
         let reply = client.exchange(stream, bytes, request.is_head, jar).await;
         trip.received += client.received - before;
         let reply = reply.map_err(Failure::Http)?;
-        self.desk.replied(trip.operation, trip.intended, reply.status);
+        self.statuses.push(reply.status);
         match reply.status {
             ..400 => Ok(()),
             status => Err(Failure::Status(status)),

@@ -54,6 +54,8 @@ pub(crate) struct User {
     draw: Draw,
     /// The request as it is sent, and its body; kept so that the next needs no memory.
     pub(super) buffers: (Vec<u8>, Vec<u8>),
+    /// Of the replies in the operation so far.
+    pub(super) statuses: Vec<u16>,
     /// When its last operation was to start.
     last_start: Option<Instant>,
 }
@@ -75,6 +77,7 @@ impl User {
             clients: addresses.iter().map(|address| Client::new(*address)).collect(),
             jars: addresses.iter().map(|_| Jar::default()).collect(),
             buffers: (Vec::new(), Vec::new()),
+            statuses: Vec::new(),
             last_start: None,
             desk,
         }
@@ -147,7 +150,8 @@ impl User {
         self.last_start = Some(intended);
         let now = Instant::now();
         self.desk.begin(now);
-        let mut trip = Trip { operation, intended, sent: None, received: 0 };
+        self.statuses.clear();
+        let mut trip = Trip { operation, sent: None, received: 0 };
         let result = self.walk(&mut trip).await;
         let finished = Instant::now();
         let sent = trip.sent.unwrap_or(now);
@@ -161,6 +165,7 @@ impl User {
             response: finished - intended.min(sent),
             cycle,
             received: trip.received,
+            statuses: &self.statuses,
             failure: class.zip(failure),
         };
         // The phase goes by when it was sent, as long as nothing else was intended.

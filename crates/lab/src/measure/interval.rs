@@ -1,7 +1,7 @@
 //! Tallies by operation and phase: those of one second, and those of the whole run.
 
 use super::latency::Latency;
-use super::tally::{Done, Tally};
+use super::tally::Tally;
 use crate::engine::Phase;
 
 /// What one thread, or all of them, measured in one second.
@@ -37,11 +37,6 @@ impl Interval {
     pub(crate) fn tally(&mut self, phase: Phase, operation: usize) -> &mut Tally {
         let place = phase as usize * self.operations + operation;
         self.tallies[place].get_or_insert_with(|| Box::new(Tally::new()))
-    }
-
-    /// Adds an operation that is over.
-    pub(crate) fn record(&mut self, phase: Phase, operation: usize, done: &Done<'_>) {
-        self.tally(phase, operation).record(done);
     }
 
     /// The tally of an operation, if it occurred.

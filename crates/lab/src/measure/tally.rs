@@ -17,6 +17,8 @@ pub(crate) struct Done<'a> {
     pub(crate) cycle: Option<Duration>,
     /// Bytes received.
     pub(crate) received: u64,
+    /// Of its complete replies.
+    pub(crate) statuses: &'a [u16],
     /// The class of the failure, and in words, if it failed.
     pub(crate) failure: Option<(ErrorClass, &'a dyn Display)>,
 }
@@ -50,6 +52,7 @@ impl Tally {
     /// Adds an operation.
     pub(crate) fn record(&mut self, done: &Done<'_>) {
         self.received += done.received;
+        done.statuses.iter().for_each(|status| self.statuses.add(*status));
         if let Some(cycle) = done.cycle {
             self.cycles += 1;
             self.cycle_time += cycle;
@@ -61,11 +64,6 @@ impl Tally {
                 self.response.record(done.response);
             }
         }
-    }
-
-    /// Adds a complete reply.
-    pub(crate) fn replied(&mut self, status: u16) {
-        self.statuses.add(status);
     }
 
     /// Adds all of another's.
@@ -129,7 +127,8 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     fn done(failure: Option<(ErrorClass, &'static dyn Display)>) -> Done<'static> {
-        Done { service: MS, response: 2 * MS, cycle: Some(5 * MS), received: 10, failure }
+        let statuses = &[200, 999];
+        Done { service: MS, response: 2 * MS, cycle: Some(5 * MS), received: 10, statuses, failure }
     }
 
     #[test]
@@ -137,11 +136,9 @@ mod tests {
         let mut tally = Tally::new();
         tally.record(&done(None));
         tally.record(&done(Some((ErrorClass::Timeout, &"late"))));
-        tally.replied(200);
-        tally.replied(999);
         assert_eq!((tally.operations(), tally.successes(), tally.bytes_received()), (2, 1, 20));
         assert_eq!(tally.errors().count(ErrorClass::Timeout), 1);
-        assert_eq!(tally.statuses().iter().collect::<Vec<_>>(), [(200, 1)]);
+        assert_eq!(tally.statuses().iter().collect::<Vec<_>>(), [(200, 2)]);
         assert_eq!(tally.cycle(), Some(5 * MS));
         let near = |got: Option<f64>, ms: f64| (got.unwrap() - ms).abs() < ms / 500.0;
         assert!(near(tally.service().max_ms(), 1.0) && near(tally.response().max_ms(), 2.0));
@@ -154,10 +151,9 @@ mod tests {
         let mut other = Tally::new();
         other.record(&done(None));
         other.record(&done(Some((ErrorClass::Closed, &"second"))));
-        other.replied(404);
         all.merge(&other);
         assert_eq!((all.operations(), all.successes(), all.bytes_received()), (3, 1, 30));
-        assert_eq!(all.statuses().count(404), 1);
+        assert_eq!(all.statuses().count(200), 3);
         assert_eq!(all.errors().to_string(), "2 closed (first: first)");
     }
 }
