@@ -33,7 +33,9 @@ export class Visitor {
     const kept = { ...data };
     this.clear();
     // Defined, not assigned: a client may have sent a member that is called __proto__.
-    for (const name of keys(kept)) defineProperty(this.session, name, { ...MEMBER, value: kept[name] });
+    for (const name of keys(kept)) {
+      defineProperty(this.session, name, { ...MEMBER, value: kept[name] });
+    }
     this.renew();
   }
 
