@@ -50,7 +50,9 @@ fn content_types_are_checked() {
     let (code, why) = status("/text", "text/plain; charset=iso-8859-1", "x");
     assert_eq!((code, why.as_str()), (415, "expected a body in UTF-8, got the charset iso-8859-1"));
     assert_eq!(status("/json", "application/json; charset=utf-16", "[1]").0, 415);
-    assert_eq!(status("/json", "application/json", "[1").0, 400);
+    let (code, why) = status("/json", "application/json", "[1");
+    assert_eq!(code, 400);
+    assert!(why.starts_with("expected a body that is JSON: "), "{why}");
     let (code, why) = status("/form", "application/json", "{}");
     assert_eq!(code, 415);
     assert!(why.ends_with("got application/json"), "{why}");

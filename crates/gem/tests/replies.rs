@@ -142,7 +142,7 @@ fn what_is_no_reply_says_what_is() {
     for (path, found) in [
         ("/map", "got a Map"),
         ("/floats", "got a TypedArray"),
-        ("/error", "got a Error"),
+        ("/error", "got an Error"),
         ("/symbol", "got a symbol"),
         ("/json", "a undefined is no JSON value"),
         ("/text", "expected a string, got number"),

@@ -12,7 +12,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ErrorsError {
     /// The folder is not there, or its files cannot be read.
-    #[error("cannot read the failed requests in {}: {source}", folder.display())]
+    #[error(
+        "cannot read the failed requests in {}: {source}; expected the folder of a repository \
+         (--data)", folder.display()
+    )]
     Read {
         /// The data folder.
         folder: PathBuf,

@@ -60,12 +60,13 @@ export function isEngines(error) {
   return error === null || error instanceof InternalError;
 }
 
-// Runs what decodes what the client sent: what does not decode is the client's fault.
-export function client(read) {
+// Runs what decodes what the client sent: what does not decode is the client's fault. `expected`
+// begins the message.
+export function client(read, expected = "") {
   try {
     return read();
   } catch (error) {
-    throw isMalformed(error) ? new HttpError(error.status ?? 400, error.message) : error;
+    throw isMalformed(error) ? new HttpError(error.status ?? 400, expected + error.message) : error;
   }
 }
 

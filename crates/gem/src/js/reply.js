@@ -121,7 +121,7 @@ function represent(body) {
     const found = typeof body === "object" && wrong ? wrong.name || "typed array" : typeof body;
     throw new TypeError(
       "expected html, a string, an object, an array, a Uint8Array, reply(), redirect() or " +
-        `nothing as the handler's result; got a ${found}`,
+        `nothing as the handler's result; got ${found === "Error" ? "an" : "a"} ${found}`,
     );
   }
   return [JSON_TYPE, text];

@@ -99,7 +99,7 @@ export class Request {
   json() {
     check(this.#life);
     const text = client(native.json);
-    return client(() => parse(text));
+    return client(() => parse(text), "expected a body that is JSON: ");
   }
 
   // The body as it came, as a Uint8Array.

@@ -31,7 +31,7 @@ fn the_tests_of_the_example_applications_pass() {
 fn tests_do_with_the_server_what_is_promised() {
     let (code, stdout, stderr) = test(&test_app("tested"), &["works"]);
     assert_eq!(code, Some(0), "{stdout}{stderr}");
-    assert!(stdout.contains("\n10 passed, 0 failed in "), "{stdout}");
+    assert!(stdout.contains("\n11 passed, 0 failed in "), "{stdout}");
     assert!(!stdout.contains("on the way"), "{stdout}");
 }
 

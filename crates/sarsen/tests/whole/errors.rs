@@ -134,6 +134,7 @@ fn without_a_folder_there_is_a_clear_refusal() {
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.starts_with("sarsen: cannot read the failed requests in "), "{said}");
+    assert!(said.contains("(--data)"), "{said}");
     std::fs::create_dir(site.data()).expect("a folder");
     assert_eq!(stdout(errors(&site, &[])), "no request has failed\n");
 }

@@ -55,11 +55,61 @@ export const db = new Proxy(NOTHING, {
     return new Proxy(NOTHING, {
       get(_, method) {
         if (typeof method !== "string") return undefined;
-        return (...given) => frozen(transaction(({ db }) => call(db, name, method, given)));
+        return (...given) => {
+          const open = (db) => call(db, name, method, given);
+          if (MANY.includes(method)) return new Found(open);
+          return frozen(transaction(({ db }) => open(db)));
+        };
       },
     });
   },
 });
+
+const MANY = ["range", "query"];
+
+// What `range` and `query` give. It is read when it is asked for something, each time anew and in
+// a transaction of its own.
+class Found {
+  #open;
+  #next;
+
+  constructor(open) {
+    this.#open = open;
+  }
+
+  get next() {
+    return this.#next;
+  }
+
+  static read(found, method, given) {
+    return transaction(({ db }) => {
+      const results = found.#open(db);
+      const read = plain(results[method](...given));
+      found.#next = results.next;
+      return read;
+    });
+  }
+
+  static refined(found, method, given) {
+    return new Found((db) => found.#open(db)[method](...given));
+  }
+}
+
+for (const method of ["entries", "keys", "values", "documents", Symbol.iterator]) {
+  Found.prototype[method] = function (...given) {
+    return Found.read(this, method, given).values();
+  };
+}
+for (const method of ["map", "toArray", "first", "count"]) {
+  Found.prototype[method] = function (...given) {
+    return Found.read(this, method, given);
+  };
+}
+for (const method of ["order", "limit", "after", "fields"]) {
+  Found.prototype[method] = function (...given) {
+    return Found.refined(this, method, given);
+  };
+}
 
 function call(db, name, method, given) {
   const collection = db[name];

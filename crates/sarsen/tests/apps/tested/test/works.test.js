@@ -27,6 +27,19 @@ test("a transaction that throws changes nothing", () => {
   expect(db.notes.get("a")).toBeUndefined();
 });
 
+test("ranges and queries give what they give in handlers", () => {
+  for (const stars of [3, 1, 2]) db.notes.put(`n${stars}`, { stars });
+  expect([...db.notes.range()].map(([key]) => key)).toEqual(["n1", "n2", "n3"]);
+  expect(db.notes.range({ from: "n2" }).first()).toEqual(["n2", { stars: 2 }]);
+  expect([...db.notes.keys({ reverse: true })]).toEqual(["n3", "n2", "n1"]);
+  const best = db.notes.query`stars > ${1}`.order("stars desc").limit(1);
+  expect(best.toArray()).toEqual([["n3", { stars: 3 }]]);
+  expect(best.after(best.next).map(([key]) => key)).toEqual(["n2"]);
+  expect([best.count(), db.notes.query().count(), db.notes.count()]).toEqual([2, 3, 3]);
+  expect([...db.notes.query().documents()][0].version).toBeGreaterThan(0);
+  expect(() => db.notes.query("stars = 1").count()).toThrow("called with a template");
+});
+
 test("cookies are kept by client, and redirects followed or not", async () => {
   const ada = client();
   const reply = await ada.get("/name/ada");
