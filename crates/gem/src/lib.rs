@@ -65,4 +65,4 @@ pub use figures::HandlerFigures;
 pub use files::{Coding, File, Files, Found};
 pub use pool::{Pool, PoolLoad, PoolOptions};
 pub use services::{Method, Service, Services};
-pub use tasks::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskFigures, TaskList};
+pub use tasks::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskFigures, TaskList, Was};

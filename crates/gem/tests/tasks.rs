@@ -4,7 +4,7 @@
 
 mod support;
 
-use gem::{Ledger, List, TaskFigures};
+use gem::{Cancelled, Ledger, List, TaskFigures, Was};
 use support::{START_MS, Setup, Site, folder, load_error, request, site, site_with, start, text};
 
 /// Waits until `is_so`; what it waits for is done by other threads.
@@ -143,7 +143,8 @@ fn dead_tasks_are_retried_cancelled_and_forgotten() {
     figures(&site, |figures| figures.dead == 3);
     let ledger = ledger(&site);
     let dead = ledger.list(List::Dead).unwrap().tasks;
-    assert_eq!(ledger.cancel(&dead[0].id).unwrap().name, "once");
+    let expected = Cancelled { name: "once".to_owned(), was: Was::Dead };
+    assert_eq!(ledger.cancel(&dead[0].id).unwrap(), expected);
     assert!(ledger.cancel(&dead[0].id).is_err());
     site.store_json("switch", "on", "true");
     ledger.retry(&dead[1].id).unwrap();
@@ -177,7 +178,7 @@ fn a_dead_task_is_kept_for_its_time() {
 fn a_task_that_is_cancelled_does_not_run() {
     let site = site(ADD);
     let id = text(&site.post("/add/a?delay=1m"));
-    ledger(&site).cancel(&id).unwrap();
+    assert_eq!(ledger(&site).cancel(&id).unwrap().was, Was::Waiting);
     site.pool.tasks_changed(-1, 0);
     pass(&site, 60_000);
     site.post("/add/b");

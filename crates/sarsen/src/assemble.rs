@@ -1,7 +1,7 @@
 //! Puts the server together from its parts and takes it apart again. Every part gets what it needs
 //! here, as an argument; what the parts do is their own business.
 
-use crate::admin::{AdminSocket, Commands};
+use crate::admin::{AdminSocket, Commands, Tasks};
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
@@ -84,7 +84,7 @@ pub fn assemble_at(
     let live = arguments.watch.then(|| Live::new(machine::now().0));
     match serve(arguments, app, &repository, (reopen_log, live.clone())) {
         Ok((application, server)) => {
-            let admin = admin_socket(arguments, application.as_ref());
+            let admin = admin_socket(arguments, &repository, application.as_ref());
             let watch = watch(arguments, application.as_ref(), live);
             Ok(Assembly { repository, recovery, application, server, watch, admin })
         }
@@ -134,9 +134,12 @@ fn watch(
 
 fn admin_socket(
     arguments: &ServeArguments,
+    repository: &Arc<Repository>,
     application: Option<&Application>,
 ) -> Option<AdminSocket> {
-    let commands = Commands { application: application.map(|app| app.name.clone()) };
+    let pool = application.map(|app| Arc::clone(&app.pool));
+    let tasks = Some(Tasks::new(Arc::clone(repository), pool));
+    let commands = Commands { application: application.map(|app| app.name.clone()), tasks };
     let started = AdminSocket::start(&arguments.data, commands);
     started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()
 }

@@ -39,7 +39,6 @@ pub const ADMIN_CONNECTIONS_MAX: usize = 8;
 pub const ADMIN_REQUEST_BYTES_MAX: usize = 64 << 10;
 
 /// Longest reply of the admin socket that a command reads, in bytes. Longer: the command fails.
-#[cfg_attr(not(test), allow(dead_code))]
 pub const ADMIN_REPLY_BYTES_MAX: usize = 64 << 20;
 
 /// For how long a connection to the admin socket may say nothing. Longer: it is closed.
@@ -50,7 +49,6 @@ pub const ADMIN_IDLE_MAX: Duration = Duration::from_secs(300);
 pub const ADMIN_WRITE_MAX: Duration = Duration::from_secs(10);
 
 /// For how long a command waits for an answer of the admin socket. Longer: the command fails.
-#[cfg_attr(not(test), allow(dead_code))]
 pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// How often `serve --watch` looks for edits.

@@ -15,6 +15,7 @@ mod new;
 mod null_server;
 mod serve;
 mod signals;
+mod tasks;
 mod test;
 mod token;
 mod verify;
@@ -68,6 +69,10 @@ fn run(command: Command) -> Exit {
         Command::Errors(arguments) => match errors::run(&arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, Exit::Failure),
+        },
+        Command::Tasks(arguments) => match tasks::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, error.exit()),
         },
         Command::Version => {
             print(concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n"), Exit::Success)

@@ -35,6 +35,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     access(&mut page, observer);
     failures(&mut page, observer);
     handlers(&mut page, observer);
+    tasks(&mut page, observer);
     process(&mut page, &Process::read());
     page.finish()
 }
@@ -232,6 +233,25 @@ fn handlers(page: &mut Exposition, observer: &Observer) {
         let seconds = canonical(one.cpu_ns as f64 / 1e9);
         page.sample("_total", &[("handler", &one.name)], seconds);
     }
+}
+
+/// Only with an application, as what concerns gems.
+fn tasks(page: &mut Exposition, observer: &Observer) {
+    let Some(tasks) = observer.pool.as_ref().map(|pool| pool.task_figures()) else { return };
+    page.family("sarsen_tasks", Sort::Gauge, "", "Tasks that are kept, by state.");
+    // Those that run are among those that are kept because they have not ended.
+    let waiting = tasks.waiting.saturating_sub(tasks.running);
+    for (state, count) in [("waiting", waiting), ("running", tasks.running), ("dead", tasks.dead)] {
+        page.sample("", &[("state", state)], count);
+    }
+    page.counter("sarsen_task_runs", "", "Runs of tasks that ended well.", tasks.runs);
+    page.counter("sarsen_task_failures", "", "Runs of tasks that failed.", tasks.failures);
+    page.gauge(
+        "sarsen_task_lag_seconds",
+        "seconds",
+        "For how long the task that has waited longest has been due.",
+        canonical(tasks.lag_ms as f64 / 1e3),
+    );
 }
 
 fn process(page: &mut Exposition, process: &Process) {

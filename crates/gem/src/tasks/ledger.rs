@@ -106,6 +106,19 @@ pub struct Retried {
 pub struct Cancelled {
     /// Its name.
     pub name: String,
+    /// What it was.
+    pub was: Was,
+}
+
+/// What a task was that is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Was {
+    /// It waited, or ran.
+    Waiting,
+    /// It had failed for good.
+    Dead,
+    /// A time of a cron, which waits for the next.
+    Cron,
 }
 
 /// What failed for good, or will run again.
@@ -377,13 +390,15 @@ impl Ledger {
     pub fn cancel(&self, id: &str) -> Result<Cancelled, TaskError> {
         let key = Key::new(id)?;
         self.write(|transaction| {
-            for collection in [waiting(), dead()] {
+            for (collection, was) in [(waiting(), Was::Waiting), (dead(), Was::Dead)] {
                 if let Some(record) = read(transaction, &collection, &key)? {
-                    match next_of(&record, transaction.time().0) {
-                        Some(next) => put_waiting(transaction, &next)?,
-                        None => transaction.delete(&collection, &key)?,
+                    let name = record.name.clone();
+                    if let Some(next) = next_of(&record, transaction.time().0) {
+                        put_waiting(transaction, &next)?;
+                        return Ok(Cancelled { name, was: Was::Cron });
                     }
-                    return Ok(Cancelled { name: record.name });
+                    transaction.delete(&collection, &key)?;
+                    return Ok(Cancelled { name, was });
                 }
             }
             Err(TaskError::Unknown { kind: "waiting or dead", id: id.to_owned() })

@@ -16,7 +16,7 @@ pub(crate) use ledger::{next_of, put_waiting};
 pub(crate) use record::{Record, place_of};
 pub(crate) use scheduler::{Due, GONE, Hand, Scheduler, ends_at};
 
-pub use ledger::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskList};
+pub use ledger::{Cancelled, Ledger, List, Listed, Retried, TaskError, TaskList, Was};
 pub use scheduler::TaskFigures;
 
 use repository::CollectionName;

@@ -1,5 +1,6 @@
 //! What a server can be asked, and its answers: the one match over the commands.
 
+use super::tasks::{Tasks, TasksError};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -9,6 +10,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Commands {
     /// The application's name, if one is served.
     pub application: Option<String>,
+    /// Who knows the tasks.
+    pub tasks: Option<Tasks>,
 }
 
 /// Why a request has no answer.
@@ -23,6 +26,9 @@ pub enum Refusal {
         /// What came.
         command: String,
     },
+    /// It concerns tasks, and could not be done.
+    #[error(transparent)]
+    Tasks(#[from] TasksError),
 }
 
 impl Commands {
@@ -31,8 +37,9 @@ impl Commands {
         let Some(command) = request["command"].as_str() else {
             return Err(Refusal::Form(excerpt(request)));
         };
-        match command {
-            "server" => Ok(self.server()),
+        match (command, &self.tasks) {
+            ("server", _) => Ok(self.server()),
+            ("tasks", Some(tasks)) => Ok(tasks.answer(&request["arguments"])?),
             _ => Err(Refusal::Unknown { command: command.to_owned() }),
         }
     }

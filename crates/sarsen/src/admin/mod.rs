@@ -5,17 +5,16 @@
 //! `place` says where the socket is and whom to trust, `server` takes requests, `commands` is the
 //! one match over them, `client` is the side of the commands. Nothing here is asynchronous.
 
-// The commands that ask (`top`, `tasks`) are the next to come.
-#[cfg_attr(not(test), allow(dead_code))]
 mod client;
 mod commands;
 mod line;
 mod place;
 mod server;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
-#[cfg_attr(not(test), allow(unused_imports))]
 pub use client::{AskError, Running};
 pub use commands::Commands;
 pub use server::AdminSocket;
+pub use tasks::{Tasks, TasksError};

@@ -10,6 +10,7 @@ mod new;
 mod null_server;
 mod parse;
 mod serve;
+mod tasks;
 mod test;
 mod token;
 mod value;
@@ -21,6 +22,7 @@ pub use null_server::NullServerArguments;
 pub use errors::ErrorsArguments;
 pub use new::NewArguments;
 pub use serve::ServeArguments;
+pub use tasks::{TasksAction, TasksArguments};
 pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
 pub use verify::VerifyArguments;
@@ -48,6 +50,8 @@ pub enum Command {
     Verify(VerifyArguments),
     /// `sarsen errors`
     Errors(ErrorsArguments),
+    /// `sarsen tasks`
+    Tasks(TasksArguments),
     /// `sarsen version`
     Version,
     /// `sarsen help`, or `--help` anywhere; with the text to print.
@@ -123,7 +127,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 10] {
+fn topics() -> [Topic; 11] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
@@ -134,12 +138,13 @@ fn topics() -> [Topic; 10] {
         verify::SPEC.topic(),
         token::SPEC.topic(),
         errors::SPEC.topic(),
+        tasks::SPEC.topic(),
         bare("version", "", "Print the version."),
         bare("help", "[COMMAND]", "Explain a command and its flags."),
     ]
 }
 
-fn names() -> [&'static str; 10] {
+fn names() -> [&'static str; 11] {
     topics().map(|topic| topic.name)
 }
 
@@ -157,6 +162,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
         Some("errors") => parse::command(&errors::SPEC, rest, Command::Errors),
+        Some("tasks") => parse::command(&tasks::SPEC, rest, Command::Tasks),
         Some("version" | "--version" | "-V") => {
             parse::no_more("version", &rest).map(|()| Command::Version)
         }
@@ -202,7 +208,9 @@ mod tests {
 
     #[test]
     fn help_is_the_same_from_both_sides() {
-        for name in ["new", "serve", "test", "bench", "null-server", "verify", "token", "errors"] {
+        for name in
+            ["new", "serve", "test", "bench", "null-server", "verify", "token", "errors", "tasks"]
+        {
             let asked = parse_words(&format!("help {name}")).expect("help");
             assert_eq!(parse_words(&format!("{name} --help")).expect("--help"), asked);
             assert_eq!(parse_words(&format!("{name} -h")).expect("-h"), asked);

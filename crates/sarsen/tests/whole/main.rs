@@ -25,6 +25,7 @@ mod quiet;
 mod random;
 mod readme;
 mod tasks;
+mod tasks_command;
 mod tokens;
 mod transport;
 mod tutorial;

@@ -1,7 +1,7 @@
 //! Tasks on the real binary that is killed again and again: each that was started with an
 //! acknowledged commit runs, and what it changes, the tasks it starts included, is done once.
 
-use crate::harness::{Server, Site, test_app};
+use crate::harness::{Server, Site, run, test_app};
 use std::time::{Duration, Instant};
 
 const KILLS: usize = 6;
@@ -45,6 +45,11 @@ fn what_tasks_change_is_done_once_however_often_the_server_dies() {
     for member in ["runs", "once", "mails", "notes"] {
         assert_eq!(sent[member].as_u64(), Some(started as u64), "{member} of {sent}");
     }
+    let metrics = server.get("/metrics").text();
+    assert!(metrics.contains("\nsarsen_tasks{state=\"dead\"} 0\n"), "{metrics}");
     assert!(server.stop().success());
+    let list = run(&["tasks", "list", "--data", site.data().to_str().expect("a path")]);
+    let list = String::from_utf8(list.stdout).expect("UTF-8");
+    assert_eq!(list, "no task waits, and none is dead\n");
     site.assert_clean();
 }
