@@ -360,6 +360,10 @@ pub const FETCH_BODY_BYTES_MAX: usize = 4 << 20;
 /// Largest body of another server's reply, in bytes. Larger: the promise is rejected.
 pub const FETCH_REPLY_BYTES_MAX: usize = 4 << 20;
 
+/// Bodies of requests and replies that all calls of one run of a task hold together, in bytes.
+/// More: the promise is rejected. With the bound on tasks under way, it bounds the memory of all.
+pub const FETCH_TASK_BYTES_MAX: usize = 8 << 20;
+
 /// Most hosts, and most networks, that `[fetch]` in `sarsen.toml` names. More:
 /// `LoadError::Settings`.
 pub const FETCH_RULES_MAX: usize = 100;

@@ -96,6 +96,7 @@ fn answer(mut stream: TcpStream, noted: &Mutex<Vec<String>>, port: u16) -> Optio
             while stream.write_all(&[b'x'; 65_536]).is_ok() {}
             Some(())
         }
+        "/large" => send(&mut stream, "200 OK", "", &vec![b'x'; 3 << 20]),
         "/silent" => {
             // Until the other side gives up.
             let _ended = reader.read(&mut [0]);
@@ -234,6 +235,25 @@ fn names_that_mean_this_machine_are_refused_by_their_address() {
     let error = refused(&peer, "fetch('PEER/json')", "");
     assert!(error.contains("127.0.0.1"), "{error}");
     assert!(peer.asked().is_empty(), "nobody was connected to");
+}
+
+#[test]
+fn what_all_calls_of_a_task_hold_is_bounded() {
+    let peer = Peer::start();
+    // Of 3 MiB each, two are within the bound.
+    let settled = "const found = await Promise.allSettled(calls);
+         db.log.put('out', found.map((one) => one.value?.status ?? one.reason.message).sort());";
+    let replies = format!("const calls = [1, 2, 3, 4].map(() => fetch('PEER/large')); {settled}");
+    let bodies = format!(
+        "const body = 'x'.repeat(3 << 20);
+         const calls = [1, 2, 3].map(() => fetch('PEER/a', {{ method: 'POST', body }})); {settled}"
+    );
+    for (code, refused) in [(replies, 2), (bodies, 1)] {
+        let out = out(&peer.site(&code, LOOPBACK));
+        assert_eq!(out.matches("200").count(), 2, "{out}");
+        let bound = gem::limits::FETCH_TASK_BYTES_MAX.to_string();
+        assert_eq!(out.matches(&bound).count(), refused, "{out}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! turn goes back to the gems with the answers. Every turn that comes in goes back or is answered.
 
 use super::crew::{Bounds, Crew};
-use super::{Answer, Aside};
+use super::{Answer, Aside, TooMany, answer_bytes};
 use crate::errand::Errand;
 use crate::errors::{Failure, Fault};
 use crate::exchange::{Respond, hand_over};
@@ -56,6 +56,8 @@ struct Open {
     /// In the order of the asides.
     answers: Vec<Option<Answer>>,
     unanswered: usize,
+    /// Bytes that answers may still hold.
+    room: usize,
 }
 
 /// One aside of a round.
@@ -78,15 +80,15 @@ impl Executor {
     /// Has the asides of `waiting` performed. If there is no room for one of them, `back` gets a
     /// refusal.
     pub(crate) fn take(&self, waiting: Waiting, back: Back) {
-        let Waiting { turn, asides, view } = waiting;
+        let Waiting { mut turn, asides, view } = waiting;
         self.gems.lend();
-        let unanswered = asides.len();
+        let (unanswered, room) = (asides.len(), turn.notes_mut().room());
         let answers = asides.iter().map(|_| None).collect();
         let round = Arc::new(Round {
             gems: Arc::clone(&self.gems),
             repository: Arc::clone(&self.repository),
             view,
-            open: Mutex::new(Some(Open { turn, back, answers, unanswered })),
+            open: Mutex::new(Some(Open { turn, back, answers, unanswered, room })),
         });
         for (place, aside) in asides.into_iter().enumerate() {
             let crew = self.crew(&aside);
@@ -142,6 +144,12 @@ impl Round {
     fn answer(&self, place: usize, answer: Answer) {
         let mut state = self.open.lock();
         let Some(open) = &mut *state else { return };
+        // Dropped now rather than at the end of the round: what waits for others adds up.
+        let (answer, bytes) = match answer_bytes(&answer) {
+            bytes if bytes > open.room => (Err(TooMany::Bytes.to_string()), 0),
+            bytes => (answer, bytes),
+        };
+        open.room -= bytes;
         open.answers[place] = Some(answer);
         open.unanswered -= 1;
         if open.unanswered > 0 {

@@ -37,7 +37,23 @@ pub(crate) enum Value {
 /// What an aside came to; the application gets an error as a rejected promise.
 pub(crate) type Answer = Result<Value, String>;
 
+/// What an answer holds while it is noted, in bytes.
+fn answer_bytes(answer: &Answer) -> usize {
+    match answer {
+        Ok(Value::Fetched(fetched)) => fetched.body.len(),
+        Ok(Value::Text(_) | Value::Truth(_)) | Err(_) => 0,
+    }
+}
+
 impl Aside {
+    /// What it holds while it is noted, in bytes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Hash(_) | Self::Verify(_) => 0,
+            Self::Fetch(fetch) => fetch.body.len(),
+        }
+    }
+
     /// Performs it on the calling thread, which may take long.
     fn perform(&self) -> Answer {
         match self {

@@ -1,8 +1,8 @@
 //! What one request has asked for, and the answers that it has so far. They outlive the runs of
 //! its handler: whatever the reason for another run, it finds the same answers.
 
-use super::{Answer, Aside};
-use crate::limits::{ASIDE_ROUNDS_MAX, ASIDES_MAX};
+use super::{Answer, Aside, answer_bytes};
+use crate::limits::{ASIDE_ROUNDS_MAX, ASIDES_MAX, FETCH_TASK_BYTES_MAX};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
@@ -19,6 +19,11 @@ pub(crate) enum TooMany {
          together with Promise.all, and give them arguments that are the same in each run"
     )]
     Rounds,
+    #[error(
+        "the bodies of all requests and replies of a task's fetch have at most \
+         {FETCH_TASK_BYTES_MAX} bytes together; this is more"
+    )]
+    Bytes,
 }
 
 /// The asides of one request.
@@ -57,8 +62,18 @@ impl Notes {
         if self.entries.len() >= ASIDES_MAX {
             return Err(TooMany::Asides);
         }
+        if aside.bytes() > self.room() {
+            return Err(TooMany::Bytes);
+        }
         self.entries.push(Entry { aside: Arc::new(aside), answer: None, is_asked: true });
         Ok(None)
+    }
+
+    /// The bytes that further calls and answers may hold.
+    pub(crate) fn room(&self) -> usize {
+        let answered = |entry: &Entry| entry.answer.as_deref().map_or(0, answer_bytes);
+        let held = self.entries.iter().map(|entry| entry.aside.bytes() + answered(entry));
+        FETCH_TASK_BYTES_MAX.saturating_sub(held.sum())
     }
 
     /// Whether something is noted that has no answer.
