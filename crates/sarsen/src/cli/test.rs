@@ -33,7 +33,7 @@ pub const SPEC: Spec<TestArguments> = Spec {
     arguments: &[
         Argument {
             name: "APP",
-            about: "the application's folder; its tests are *.test.js and *.test.ts",
+            about: "the application's folder; its tests are *.test.js or *.test.ts",
             store: |arguments, value| {
                 arguments.app = value::folder(value)?;
                 Ok(())
