@@ -1,7 +1,7 @@
 //! Puts the server together from its parts and takes it apart again. Every part gets what it needs
 //! here, as an argument; what the parts do is their own business.
 
-use crate::admin::{AdminSocket, Commands, Tasks};
+use crate::admin::{AdminSocket, Commands, Sources, Tasks};
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
@@ -14,6 +14,7 @@ use repository::{Clock, CloseError, Kept, OpenError, Options, Recovery, Reposito
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 use thiserror::Error;
 
 /// A running server.
@@ -84,7 +85,7 @@ pub fn assemble_at(
     let live = arguments.watch.then(|| Live::new(machine::now().0));
     match serve(arguments, app, &repository, (reopen_log, live.clone())) {
         Ok((application, server)) => {
-            let admin = admin_socket(arguments, &repository, application.as_ref());
+            let admin = admin_socket(arguments, (&repository, &server), application.as_ref());
             let watch = watch(arguments, application.as_ref(), live);
             Ok(Assembly { repository, recovery, application, server, watch, admin })
         }
@@ -134,12 +135,19 @@ fn watch(
 
 fn admin_socket(
     arguments: &ServeArguments,
-    repository: &Arc<Repository>,
+    (repository, server): (&Arc<Repository>, &Server),
     application: Option<&Application>,
 ) -> Option<AdminSocket> {
     let pool = application.map(|app| Arc::clone(&app.pool));
-    let tasks = Some(Tasks::new(Arc::clone(repository), pool));
-    let commands = Commands { application: application.map(|app| app.name.clone()), tasks };
+    let tasks = Some(Tasks::new(Arc::clone(repository), pool.clone()));
+    let figures = Sources {
+        repository: Arc::clone(repository),
+        pool,
+        watcher: server.watcher(),
+        begun: Instant::now(),
+    };
+    let application = application.map(|app| app.name.clone());
+    let commands = Commands { application, tasks, figures: Some(figures) };
     let started = AdminSocket::start(&arguments.data, commands);
     started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()
 }

@@ -18,6 +18,7 @@ mod signals;
 mod tasks;
 mod test;
 mod token;
+mod top;
 mod verify;
 mod watch;
 
@@ -65,6 +66,10 @@ fn run(command: Command) -> Exit {
         Command::Token(arguments) => match token::run(arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, Exit::Tokens),
+        },
+        Command::Top(arguments) => match top::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, error.exit()),
         },
         Command::Errors(arguments) => match errors::run(&arguments) {
             Ok(text) => print(&text, Exit::Success),

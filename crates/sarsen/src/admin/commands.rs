@@ -1,5 +1,6 @@
 //! What a server can be asked, and its answers: the one match over the commands.
 
+use super::figures::Sources;
 use super::tasks::{Tasks, TasksError};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -12,6 +13,8 @@ pub struct Commands {
     pub application: Option<String>,
     /// Who knows the tasks.
     pub tasks: Option<Tasks>,
+    /// What `top` is told.
+    pub figures: Option<Sources>,
 }
 
 /// Why a request has no answer.
@@ -37,9 +40,10 @@ impl Commands {
         let Some(command) = request["command"].as_str() else {
             return Err(Refusal::Form(excerpt(request)));
         };
-        match (command, &self.tasks) {
-            ("server", _) => Ok(self.server()),
-            ("tasks", Some(tasks)) => Ok(tasks.answer(&request["arguments"])?),
+        match (command, &self.tasks, &self.figures) {
+            ("server", ..) => Ok(self.server()),
+            ("tasks", Some(tasks), _) => Ok(tasks.answer(&request["arguments"])?),
+            ("top", _, Some(figures)) => Ok(figures.read()),
             _ => Err(Refusal::Unknown { command: command.to_owned() }),
         }
     }

@@ -7,6 +7,7 @@
 
 mod client;
 mod commands;
+mod figures;
 mod line;
 mod place;
 mod server;
@@ -16,5 +17,6 @@ mod tests;
 
 pub use client::{AskError, Running};
 pub use commands::Commands;
+pub use figures::Sources;
 pub use server::AdminSocket;
 pub use tasks::{Tasks, TasksError};

@@ -11,7 +11,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 fn start(folder: &Path) -> AdminSocket {
-    let commands = Commands { application: Some("notes".to_owned()), tasks: None };
+    let commands = Commands { application: Some("notes".to_owned()), tasks: None, figures: None };
     AdminSocket::start(folder, commands).expect("the folder is this user's")
 }
 
@@ -124,7 +124,7 @@ fn a_folder_that_all_may_write_to_is_refused() {
     let error = Running::find(folder.path()).map(drop).unwrap_err();
     assert!(error.to_string().contains("mode 777"), "{error}");
     drop(server);
-    let commands = Commands { application: None, tasks: None };
+    let commands = Commands { application: None, tasks: None, figures: None };
     let error = AdminSocket::start(folder.path(), commands).map(drop).unwrap_err();
     assert!(error.to_string().contains("make it 700"), "{error}");
 }

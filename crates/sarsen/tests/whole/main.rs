@@ -27,6 +27,7 @@ mod readme;
 mod tasks;
 mod tasks_command;
 mod tokens;
+mod top;
 mod transport;
 mod tutorial;
 mod watch;

@@ -1,0 +1,127 @@
+//! `sarsen top`, on a terminal and without one, beside a server that has work: a storm of
+//! conflicts, which always finishes.
+
+use crate::harness::{Server, Site, sarsen, test_app};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::thread;
+
+const CLIENTS: usize = 100;
+const HITS: usize = 5;
+
+/// Every client hits the one document; all of them at once.
+fn storm(server: &Server) {
+    thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            scope.spawn(|| {
+                let mut client = server.connect();
+                for _ in 0..HITS {
+                    let reply = client.request("POST", "/hit", &[], b"").expect("a reply");
+                    assert_eq!(reply.status, 200, "{}", reply.text());
+                }
+            });
+        }
+    });
+}
+
+fn top(site: &Site, arguments: &[&str]) -> String {
+    let data = site.data();
+    let output = sarsen().arg("top").arg("--data").arg(data).args(arguments).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+#[test]
+fn a_storm_of_a_hundred_clients_on_one_document_finishes_and_is_seen() {
+    let site = Site::with_app(test_app("storm"));
+    let server = site.start();
+    storm(&server);
+    let hits = CLIENTS * HITS;
+    assert_eq!(server.get("/hits").json()["hits"], hits, "every acknowledged hit is there");
+
+    let told: Value = serde_json::from_str(&top(&site, &["--json", "--every", "1s"])).unwrap();
+    assert_eq!(told["commits"], hits);
+    assert_eq!(told["gems"]["workers"], 2);
+    let handlers = told["handlers"].as_array().expect("a list");
+    let hit = handlers.iter().find(|one| one["name"] == "POST /hit").expect("the handler");
+    let count: u64 =
+        hit["took"]["buckets"].as_array().unwrap().iter().flat_map(Value::as_u64).sum();
+    assert_eq!((count, &hit["writes"]), (hits as u64, &Value::from(hits)));
+    assert_eq!(hit["conflicts"].as_u64() > Some(0), told["conflicts"].as_u64() > Some(0));
+
+    let text = top(&site, &["--once", "--every", "1s"]);
+    assert!(text.starts_with("requests ") && text.contains("gems     0 of 2 busy"), "{text}");
+    assert!(!text.contains('\u{1b}'), "no terminal, so nothing that steers one");
+    assert!(server.stop().success());
+    let gone = sarsen().args(["top", "--once", "--data"]).arg(site.data()).output().unwrap();
+    assert_eq!(gone.status.code(), Some(6));
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("no server runs on"), "{gone:?}");
+}
+
+/// A program on a terminal of its own.
+struct OnTerminal {
+    screen: File,
+    child: Child,
+    shown: String,
+}
+
+impl OnTerminal {
+    fn start(site: &Site) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("it is ours");
+        unlockpt(&master).expect("it opens");
+        let size = Winsize { ws_row: 12, ws_col: 70, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).expect("a size");
+        let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("UTF-8");
+        let end = OpenOptions::new().read(true).write(true).open(name).expect("its other end");
+        let mut command = sarsen();
+        command.args(["top", "--every", "1s", "--data"]).arg(site.data());
+        command.stdin(Stdio::from(end.try_clone().expect("a copy"))).stdout(Stdio::from(end));
+        let child = command.spawn().expect("it starts");
+        // The other end is open in the child alone, so that reading ends with it.
+        drop(command);
+        Self { screen: File::from(master), child, shown: String::new() }
+    }
+
+    /// Reads what is shown until it holds `words`.
+    fn wait_for(&mut self, words: &str) {
+        let mut bytes = [0; 4096];
+        while !self.shown.contains(words) {
+            let read = self.screen.read(&mut bytes).unwrap_or_default();
+            assert!(read > 0, "it ended without showing {words:?}: {:?}", self.shown);
+            self.shown.push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
+    }
+
+    fn press(&mut self, key: &[u8]) {
+        self.shown.clear();
+        self.screen.write_all(key).expect("the terminal takes it");
+    }
+}
+
+#[test]
+fn on_a_terminal_it_shows_look_after_look_until_q() {
+    let site = Site::with_app(test_app("storm"));
+    let server = site.start();
+    storm(&server);
+    let mut terminal = OnTerminal::start(&site);
+    terminal.wait_for("\u{1b}[?1049h");
+    terminal.wait_for("POST /hit");
+    terminal.wait_for("q quit");
+    let widest = terminal.shown.split("\r\n").map(|line| {
+        let text = line.rsplit('H').next().unwrap_or(line);
+        text.trim_end_matches("\u{1b}[K").chars().count()
+    });
+    assert!(widest.max() <= Some(70), "{:?}", terminal.shown);
+    terminal.press(b"n");
+    terminal.wait_for("HANDLER");
+    terminal.press(b"q");
+    terminal.wait_for("\u{1b}[?1049l");
+    assert!(terminal.child.wait().expect("it ends").success());
+    assert!(server.stop().success());
+}
