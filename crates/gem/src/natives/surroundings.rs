@@ -19,7 +19,8 @@ impl<'js> Natives<'js, '_> {
         })?;
         self.add("checkField", |ctx: Ctx<'js>, name: String, value: String| {
             check_field(&name, &value).map_err(|error| throw(&ctx, error))
-        })
+        })?;
+        self.add("escape", |text: String| escape(&text))
     }
 
     pub(super) fn surroundings(&self) -> Result<()> {
@@ -30,6 +31,27 @@ impl<'js> Natives<'js, '_> {
         let slot = self.slot.clone();
         self.add("log", move |level: String, text: String| log(&slot, &level, text))
     }
+}
+
+/// `text` with the characters that mean something in HTML written as entities, as `html.js` has them.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + text.len() / 4);
+    let mut copied = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let entity = match byte {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'"' => "&quot;",
+            b'\'' => "&#39;",
+            _ => continue,
+        };
+        escaped.push_str(&text[copied..at]);
+        escaped.push_str(entity);
+        copied = at + 1;
+    }
+    escaped.push_str(&text[copied..]);
+    escaped
 }
 
 /// Milliseconds since 1970: the view's time; while the application loads, the machine's.
