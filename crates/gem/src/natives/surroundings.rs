@@ -33,7 +33,7 @@ impl<'js> Natives<'js, '_> {
     }
 }
 
-/// `text` with the characters that mean something in HTML written as entities, as `html.js` has them.
+/// `text` with the characters that mean something in HTML as entities, as `html.js` has them.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 4);
     let mut copied = 0;
