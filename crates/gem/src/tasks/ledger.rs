@@ -411,7 +411,7 @@ impl Ledger {
         self.write(|transaction| Ok(transaction.delete(&waiting(), &place)?))
     }
 
-    /// Waits until what was changed is so after a crash, too.
+    /// Waits until what was read or changed is so after a crash, too.
     pub fn settle(&self) -> Result<(), TaskError> {
         let durable = self.repository.wait_durable(self.repository.stats().visible);
         durable.map_err(|poisoned| TaskError::Repository(poisoned.to_string()))

@@ -34,7 +34,7 @@ impl Tasks {
         Self { ledger: Ledger::new(repository), pool }
     }
 
-    /// The answer to a request. What it says was changed is durable.
+    /// The answer to a request. What it says is durable.
     pub fn answer(&self, arguments: &Value) -> Result<Value, TasksError> {
         let refused = || TasksError::Form(arguments.to_string().chars().take(200).collect());
         let id = || arguments["id"].as_str().ok_or_else(refused);
@@ -60,6 +60,8 @@ impl Tasks {
 
     fn list(&self, which: List, limit: usize) -> Result<Value, TasksError> {
         let mut list = self.ledger.list(which)?;
+        // What the list reveals must not be lost to a kill after it is read.
+        self.ledger.settle()?;
         let limit = limit.min(TASK_LIST_MAX);
         let is_cut = list.is_cut || list.tasks.len() > limit;
         list.tasks.truncate(limit);
