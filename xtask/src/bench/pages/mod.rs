@@ -2,12 +2,14 @@
 //! PostgreSQL. Here is the order of things: rounds, in each round both sides with one gem and with
 //! two, each alone, and on each every page. It asserts nothing about figures.
 
+mod footprint;
 mod report;
 mod row;
 mod server;
 
 use super::measured::{Measured, Sample, read_report};
 use super::{BenchError, write_error};
+use footprint::Footprints;
 use row::{Page, Row};
 use server::Server;
 use std::fs;
@@ -66,10 +68,16 @@ struct Start {
 pub fn run(pages: &Pages) -> Result<bool, BenchError> {
     let mut samples = report::Samples::new(pages);
     let mut looks = Looks::default();
+    let mut footprints = Footprints::default();
     for round in 0..pages.rounds {
         // Whoever comes first in one round does not in the next.
         let mut sides = Side::ALL;
         sides.rotate_left(round % Side::ALL.len());
+        // One of the rows, too: `--only memory`.
+        if footprint::NAME.contains(&pages.only) {
+            eprintln!("bench: round {} of {}: {}", round + 1, pages.rounds, footprint::NAME);
+            footprints.measure(pages)?;
+        }
         for gems in [1, 2] {
             let rows: Vec<Row> = Row::of(gems).filter(|r| r.name().contains(&pages.only)).collect();
             for side in sides.into_iter().filter(|_| !rows.is_empty()) {
@@ -81,7 +89,7 @@ pub fn run(pages: &Pages) -> Result<bool, BenchError> {
         }
     }
     pages.clear()?;
-    let text = samples.render();
+    let text = samples.render() + &footprints.render();
     io::stdout().write_all(text.as_bytes()).map_err(|e| write_error("stdout", e))?;
     Ok(samples.all_succeeded())
 }

@@ -75,13 +75,11 @@ impl Server {
             run(Command::new("node").arg(pages.express.join("fill.js")).arg(&pages.folder))?;
         }
         let mut command = match side {
-            Side::Sarsen => sarsen(pages, gems),
+            Side::Sarsen => sarsen(pages, Some(&pages.application), gems),
             Side::Express => express(pages, gems)?,
         };
         let began = Instant::now();
-        let (application, origin) = start(&mut command)?;
-        let authority = origin.trim_start_matches("http://").trim_end_matches('/').to_owned();
-        let mut server = Self { application, database, authority, first_reply: Duration::ZERO };
+        let mut server = Self { database, ..Self::alone(&mut command)? };
         server.ask("/hello", None)?;
         server.first_reply = began.elapsed();
         if side == Side::Sarsen {
@@ -90,6 +88,26 @@ impl Server {
             }
         }
         Ok(server)
+    }
+
+    /// Starts Sarsen, with an application or without, and asks nothing.
+    pub fn start_bare(
+        pages: &Pages,
+        application: Option<&Path>,
+        gems: usize,
+    ) -> Result<Self, BenchError> {
+        Self::alone(&mut sarsen(pages, application, gems))
+    }
+
+    /// Starts Sarsen so that it serves what is edited.
+    pub fn start_watched(pages: &Pages, application: &Path) -> Result<Self, BenchError> {
+        Self::alone(sarsen(pages, Some(application), 1).arg("--watch"))
+    }
+
+    fn alone(command: &mut Command) -> Result<Self, BenchError> {
+        let (application, origin) = start(command)?;
+        let authority = origin.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        Ok(Self { application, database: None, authority, first_reply: Duration::ZERO })
     }
 
     /// The body of a page; an error unless its status is 2xx.
@@ -131,9 +149,9 @@ fn start(command: &mut Command) -> Result<(Program, String), BenchError> {
     Err(BenchError::Server { program, said })
 }
 
-fn sarsen(pages: &Pages, gems: usize) -> Command {
+fn sarsen(pages: &Pages, application: Option<&Path>, gems: usize) -> Command {
     let mut command = Command::new(&pages.sarsen);
-    command.arg("serve").arg(&pages.application).arg("--data").arg(pages.folder.join("sarsen"));
+    command.arg("serve").args(application).arg("--data").arg(pages.folder.join("sarsen"));
     command.args(["--listen", "127.0.0.1:0", "--log", "warn", "--gems", &gems.to_string()]);
     command
 }
