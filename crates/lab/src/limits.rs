@@ -49,7 +49,28 @@ pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
 pub const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Share of one core above which a generator thread makes the run invalid.
-pub const GENERATOR_CPU_SHARE_MAX: f64 = 0.9;
+pub const GENERATOR_CPU_SHARE_MAX: f64 = 0.8;
+
+/// Most processes and endpoints that are observed. More: `PlanError::Observed`.
+pub const OBSERVED_MAX: usize = 32;
+
+/// Most processes that count as one with those that they started. More are left out.
+pub const PROCESSES_MAX: usize = 256;
+
+/// Most threads of a process whose context switches are read. More: these are not known.
+pub const THREADS_READ_MAX: usize = 1024;
+
+/// Most disks, and most networks, of this machine that are observed. More are left out.
+pub const DEVICES_MAX: usize = 16;
+
+/// Longest wait for a page of metrics. Longer: a gap.
+pub const METRICS_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Largest page of metrics, in bytes. Larger: a gap.
+pub const METRICS_BYTES_MAX: usize = 4 << 20;
+
+/// Most metrics of an endpoint that are kept, if none are named. More are counted in the report.
+pub const METRICS_COLUMNS_MAX: usize = 200;
 
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);

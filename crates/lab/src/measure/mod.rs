@@ -4,12 +4,14 @@
 mod errors;
 mod interval;
 mod latency;
+mod series;
 mod statuses;
 mod tally;
 
 pub use errors::{ErrorClass, Errors};
 pub use interval::{Interval, Totals};
 pub use latency::Latency;
+pub use series::{Column, Row, Series, SeriesHead};
 pub use statuses::Statuses;
 pub(crate) use tally::Done;
 pub use tally::Tally;

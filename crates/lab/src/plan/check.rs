@@ -64,6 +64,12 @@ pub enum PlanError {
         /// The number of users.
         users: usize,
     },
+    /// More is observed than is allowed.
+    #[error("at most {} processes and endpoints are observed; got {0}", limits::OBSERVED_MAX)]
+    Observed(usize),
+    /// The audit cannot be made.
+    #[error("the audit: {0}")]
+    Audit(String),
     /// A number points at nothing.
     #[error("{what} {number} does not exist")]
     Unknown {
@@ -99,6 +105,11 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::Zero("the rate of a background operation"));
         }
     }
+    let observed = plan.observe.processes.len() + plan.observe.endpoints.len();
+    if observed > limits::OBSERVED_MAX {
+        return Err(PlanError::Observed(observed));
+    }
+    plan.audit.fault(plan).map_or(Ok(()), |fault| Err(PlanError::Audit(fault)))?;
     let mut largest_body = 0;
     for step in plan.operations.iter().flat_map(|operation| &operation.steps) {
         if let Step::Http(step) = step {

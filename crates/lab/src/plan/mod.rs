@@ -2,20 +2,26 @@
 //! plan is plain data. The one-liners `bench` and `siege` make small ones, a scenario's file larger
 //! ones; the engine runs any of them.
 
+mod audit;
 mod check;
 mod load;
 mod mix;
+mod observe;
 mod operation;
 mod pacing;
 mod template;
+mod validity;
 
+pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
 pub use check::PlanError;
 pub use load::{Arrivals, Load, Phases, Stage};
 pub(crate) use mix::Position;
 pub use mix::{Mix, MixError};
+pub use observe::{Endpoint, Observe, Process};
 pub use operation::{HttpStep, Operation, Step};
 pub use pacing::{Distribution, Pacing};
 pub use template::{Piece, Template};
+pub use validity::{LIMITS, Limit, LimitError, Validity};
 
 use crate::target::{Origin, Target};
 use std::time::Duration;
@@ -58,6 +64,10 @@ pub struct Plan {
     pub validity: Validity,
     /// A process whose CPU time is read before and after the measured interval.
     pub server_pid: Option<u32>,
+    /// What is read once a second beside the load.
+    pub observe: Observe,
+    /// What is looked for afterwards.
+    pub audit: Audit,
 }
 
 /// An operation at an even rate of its own, by one user of its own.
@@ -103,37 +113,6 @@ pub enum Gate {
     },
 }
 
-/// From where on figures are not believed. They may be moved, and a report says so; none can be
-/// left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Validity {
-    /// 99th percentile of how late operations of the open model were sent, in ms.
-    pub send_lag_p99_ms: f64,
-    /// Share of one core that a thread of the generator may use.
-    pub generator_cpu: f64,
-    /// Share of arrivals that found no user free.
-    pub dropped: f64,
-    /// How far Little's law may be off, as a share.
-    pub little: f64,
-    /// How much the throughput may drift from the first to the last third, as a share.
-    pub drift: f64,
-    /// How far the clock of the machine may step against the one that never does, in ms.
-    pub clock_step_ms: f64,
-}
-
-impl Default for Validity {
-    fn default() -> Self {
-        Self {
-            send_lag_p99_ms: 5.0,
-            generator_cpu: 0.9,
-            dropped: 0.0,
-            little: 0.02,
-            drift: 0.1,
-            clock_step_ms: 50.0,
-        }
-    }
-}
-
 impl Plan {
     /// 10 users on one thread send GET to `target` for 10 s, after 1 s of ramp-up.
     pub fn hit(target: Target) -> Self {
@@ -169,6 +148,8 @@ impl Plan {
             gates: Vec::new(),
             validity: Validity::default(),
             server_pid: None,
+            observe: Observe::default(),
+            audit: Audit::default(),
         }
     }
 
