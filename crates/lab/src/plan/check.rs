@@ -65,7 +65,7 @@ pub enum PlanError {
         users: usize,
     },
     /// More is observed than is allowed.
-    #[error("at most {} processes and endpoints are observed; got {0}", limits::OBSERVED_MAX)]
+    #[error("at most {max} sources are observed; got {0}", max = limits::OBSERVED_MAX)]
     Observed(usize),
     /// The audit cannot be made.
     #[error("the audit: {0}")]
