@@ -3,7 +3,7 @@
 
 use crate::engine::{self, RunError, Watch};
 use crate::measure::{Errors, Interval};
-use crate::plan::{Arrivals, Load, Phases, Plan, Stage, Step, Template};
+use crate::plan::{Arrivals, Load, Phases, Plan, Stage, Step, Template, Transport};
 use crate::progress::Tick;
 use crate::report::Report;
 use crate::target::Target;
@@ -17,8 +17,10 @@ pub struct Hit {
     pub target: Target,
     /// What is sent.
     pub request: Request,
-    /// Users, each with one connection and one cookie jar; in the open model the most at the same
-    /// time.
+    /// How it travels.
+    pub transport: Transport,
+    /// Users, each with a cookie jar, and with a connection unless they share it; in the open model
+    /// the most at the same time.
     pub users: usize,
     /// Requests a second, whatever the server does; none: each user sends its next request when the
     /// last is answered.
@@ -88,6 +90,7 @@ impl Hit {
         Self {
             target,
             request,
+            transport: Transport::default(),
             users: 10,
             rate: None,
             arrivals: Arrivals::Poisson,
@@ -129,6 +132,7 @@ impl Hit {
             count: self.count,
         };
         Plan {
+            transport: self.transport.clone(),
             threads: self.threads,
             new_session: self.new_session,
             keys: self.keys,

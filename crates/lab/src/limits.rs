@@ -26,12 +26,35 @@ pub const REQUEST_BODY_BYTES_MAX: usize = 16 << 20;
 /// sends. More: `PlanError::BodiesTooLarge`.
 pub const REQUEST_BODIES_BYTES_MAX: usize = 256 << 20;
 
-/// Largest head of a reply, in bytes; also what a user's read buffer holds. Larger: the hit is an
-/// error of class malformed.
+/// Largest head of a reply, in bytes. Larger: an error of class malformed.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Most header fields in the head of a reply. More: an error of class malformed.
 pub const HEADERS_MAX: usize = 100;
+
+/// Size of the buffer that replies are read into, one for each server and thread. Not a bound of
+/// replies: bodies pass through it.
+pub(crate) const READ_BUFFER_BYTES: usize = 64 << 10;
+
+/// Most requests under way on a connection of HTTP/1.1. More: `PlanError::Transport`.
+pub const PIPELINE_MAX: usize = 1_000;
+
+/// Most streams at the same time on a connection of HTTP/2. More: `PlanError::Transport`. A server
+/// may allow fewer (its SETTINGS); what is beyond waits, and the wait is in both latencies.
+pub const STREAMS_MAX: usize = 1_000;
+
+/// What a server may send on a stream of HTTP/2 before it is read, in bytes.
+pub(crate) const HTTP2_STREAM_WINDOW_BYTES: u32 = 1 << 20;
+
+/// The same of all streams of a connection.
+pub(crate) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// How often a request is sent if the server ends the connection each time saying that it did not
+/// look at it. More: an error of class closed.
+pub const UNPROCESSED_TRIES_MAX: usize = 3;
+
+/// Largest file of trusted certificates, in bytes. Larger: `TrustError::TooLarge`.
+pub const CA_FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Most bytes of chunk extensions, and most bytes of trailer fields, in one reply. More: an error
 /// of class malformed.
@@ -80,3 +103,6 @@ const _: () = assert!(REQUEST_BODY_BYTES_MAX <= REQUEST_BODIES_BYTES_MAX);
 
 // A latency that did not time out fits the histogram, twice over for a late timer.
 const _: () = assert!(REQUEST_TIMEOUT_MAX.as_secs() * 2 <= LATENCY_MAX.as_secs());
+
+// What is left of a head that is not complete fits the buffer, and more can be read after it.
+const _: () = assert!(HEAD_BYTES_MAX * 2 <= READ_BUFFER_BYTES);

@@ -1,4 +1,5 @@
-//! Where the load goes: an `http` URL, taken apart. It resolves no name and opens no connection.
+//! Where the load goes: an `http` or `https` URL, taken apart. It resolves no name and opens no
+//! connection.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -10,8 +11,7 @@ use thiserror::Error;
 /// The path may hold `{key}` and `{nonce}`, see [`crate::bench::Request`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    host: String,
-    port: u16,
+    origin: Origin,
     path: String,
 }
 
@@ -22,7 +22,7 @@ pub enum TargetError {
     #[error("expected a URL like http://HOST:PORT/PATH, got \"{0}\": put http:// in front")]
     NoScheme(String),
     /// The scheme is one the lab does not speak.
-    #[error("the scheme \"{0}\" is not supported; use http://")]
+    #[error("the scheme \"{0}\" is not supported; use http:// or https://")]
     Scheme(String),
     /// User name or password in the URL.
     #[error("the URL holds a user name; leave it out and send an Authorization header instead")]
@@ -40,9 +40,11 @@ pub enum TargetError {
     Path(char),
 }
 
-/// A server: host and port.
+/// A server: host and port, and whether TLS is spoken there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
+    /// Whether it is `https`.
+    pub tls: bool,
     /// The host, without brackets if it is an IPv6 address.
     pub host: String,
     /// The port.
@@ -56,27 +58,38 @@ impl Origin {
             true => format!("[{}]", self.host),
             false => self.host.clone(),
         };
-        match self.port {
-            80 => host,
-            port => format!("{host}:{port}"),
+        match self.port == default_port(self.tls) {
+            true => host,
+            false => format!("{host}:{}", self.port),
         }
+    }
+}
+
+fn default_port(tls: bool) -> u16 {
+    if tls { 443 } else { 80 }
+}
+
+/// The origin as it stands in a URL (RFC 6454 §6.1).
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", if self.tls { "https" } else { "http" }, self.authority())
     }
 }
 
 impl Target {
     /// The server alone.
     pub fn origin(&self) -> Origin {
-        Origin { host: self.host.clone(), port: self.port }
+        self.origin.clone()
     }
 
     /// The host, without brackets if it is an IPv6 address.
     pub fn host(&self) -> &str {
-        &self.host
+        &self.origin.host
     }
 
-    /// The port; 80 if the URL named none.
+    /// The port; 80 or 443 if the URL named none.
     pub fn port(&self) -> u16 {
-        self.port
+        self.origin.port
     }
 
     /// The path and query as they stand in a request line.
@@ -86,13 +99,13 @@ impl Target {
 
     /// Host and port as they stand in a `Host` field (RFC 9110 §7.2).
     pub fn authority(&self) -> String {
-        self.origin().authority()
+        self.origin.authority()
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.authority(), self.path)
+        write!(f, "{}{}", self.origin, self.path)
     }
 }
 
@@ -102,17 +115,19 @@ impl FromStr for Target {
     fn from_str(url: &str) -> Result<Self, TargetError> {
         let (scheme, rest) =
             url.split_once("://").ok_or_else(|| TargetError::NoScheme(url.to_owned()))?;
-        if !scheme.eq_ignore_ascii_case("http") {
-            return Err(TargetError::Scheme(scheme.to_owned()));
-        }
+        let tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => return Err(TargetError::Scheme(scheme.to_owned())),
+        };
         let split = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(split);
-        let (host, port) = parse_authority(authority)?;
-        Ok(Self { host, port, path: parse_path(path)? })
+        let (host, port) = parse_authority(authority, default_port(tls))?;
+        Ok(Self { origin: Origin { tls, host, port }, path: parse_path(path)? })
     }
 }
 
-fn parse_authority(authority: &str) -> Result<(String, u16), TargetError> {
+fn parse_authority(authority: &str, default_port: u16) -> Result<(String, u16), TargetError> {
     if authority.contains('@') {
         return Err(TargetError::UserName);
     }
@@ -122,14 +137,14 @@ fn parse_authority(authority: &str) -> Result<(String, u16), TargetError> {
         host.parse::<Ipv6Addr>().map_err(|_| bad_host())?;
         let port = match port.strip_prefix(':') {
             Some(port) => parse_port(port)?,
-            None if port.is_empty() => 80,
+            None if port.is_empty() => default_port,
             None => return Err(bad_host()),
         };
         return Ok((host.to_owned(), port));
     }
     let (host, port) = match authority.split_once(':') {
         Some((host, port)) => (host, parse_port(port)?),
-        None => (authority, 80),
+        None => (authority, default_port),
     };
     let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
     if host.is_empty() || !host.bytes().all(is_name) {
@@ -162,7 +177,7 @@ mod tests {
 
     fn parts(url: &str) -> (String, u16, String) {
         let target: Target = url.parse().unwrap();
-        (target.host, target.port, target.path)
+        (target.origin.host, target.origin.port, target.path)
     }
 
     fn refusal(url: &str) -> TargetError {
@@ -178,6 +193,8 @@ mod tests {
         assert_eq!(parts("http://a#x"), ("a".into(), 80, "/".into()));
         assert_eq!(parts("http://[::1]:99/x"), ("::1".into(), 99, "/x".into()));
         assert_eq!(parts("http://[::1]"), ("::1".into(), 80, "/".into()));
+        assert_eq!(parts("HTTPS://a"), ("a".into(), 443, "/".into()));
+        assert_eq!(parts("https://[::1]"), ("::1".into(), 443, "/".into()));
     }
 
     #[test]
@@ -186,12 +203,16 @@ mod tests {
             assert_eq!(url.parse::<Target>().unwrap().to_string(), url);
         }
         assert_eq!("http://a:80".parse::<Target>().unwrap().to_string(), "http://a/");
+        for url in ["https://a/", "https://a:80/", "https://[::1]:8443/x"] {
+            assert_eq!(url.parse::<Target>().unwrap().to_string(), url);
+        }
+        assert_eq!("https://a:443".parse::<Target>().unwrap().to_string(), "https://a/");
     }
 
     #[test]
     fn refuses_with_the_reason() {
         assert_eq!(refusal("localhost:80/"), TargetError::NoScheme("localhost:80/".into()));
-        assert_eq!(refusal("https://a/"), TargetError::Scheme("https".into()));
+        assert_eq!(refusal("ftp://a/"), TargetError::Scheme("ftp".into()));
         assert_eq!(refusal("://a/"), TargetError::Scheme(String::new()));
         assert_eq!(refusal("http://me:x@a/"), TargetError::UserName);
         for host in ["", "a b", "ä", "[::1", "[::g]", "[::1]x", "[1.2.3.4]"] {

@@ -8,6 +8,7 @@ use lab::limits::REQUEST_BODY_BYTES_MAX;
 use lab::progress::Line;
 use lab::report::Report;
 use lab::target::TargetError;
+use lab::transport::ReachError;
 use lab::verdict::Outcome;
 use std::fs::File;
 use std::io::{self, Read};
@@ -41,7 +42,8 @@ impl BenchError {
             Self::Run(HitError::NothingSucceeded { .. }) => Exit::Failure,
             Self::Run(HitError::Run(error)) => match error {
                 RunError::Plan(_) | RunError::ServerCpu { .. } => Exit::Usage,
-                RunError::Resolve { .. } | RunError::Connect { .. } => Exit::Unreachable,
+                RunError::Reach(ReachError::Trust(_)) => Exit::Usage,
+                RunError::Reach(_) => Exit::Unreachable,
                 RunError::Thread(_) => Exit::Failure,
             },
         }
@@ -82,6 +84,7 @@ fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
     let users = if rate.is_some() { USERS_OPEN } else { USERS_CLOSED };
     Ok(Hit {
         request: Request { method, headers, body: read_body(body)? },
+        transport: arguments.transport,
         users: arguments.users.unwrap_or(users),
         rate,
         arrivals: arguments.arrivals,

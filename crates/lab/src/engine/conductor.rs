@@ -10,10 +10,9 @@ use crate::limits::START_LEAD;
 use crate::measure::{Interval, Totals};
 use crate::plan::{Plan, PlanError};
 use crate::progress::{Counters, Meter, Tick};
-use crate::target::Origin;
+use crate::transport::{ReachError, reach};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, SystemTime};
@@ -26,24 +25,9 @@ pub enum RunError {
     /// The plan cannot be run.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A host's name has no address.
-    #[error("cannot find the address of \"{host}\": {source}; check the URL")]
-    Resolve {
-        /// The host.
-        host: String,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// No connection could be made before the run.
-    #[error("cannot connect to {address} for {origin}: {source}; is the server running there?")]
-    Connect {
-        /// The server.
-        origin: String,
-        /// The last address that was tried.
-        address: SocketAddr,
-        /// What the operating system said.
-        source: io::Error,
-    },
+    /// A server cannot be spoken to.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
     /// The server's CPU time cannot be read.
     #[error("cannot read the CPU time of process {pid}: {source}; check the server's process id")]
     ServerCpu {
@@ -113,8 +97,7 @@ pub trait Watch {
 /// See [`RunError`].
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     plan.check()?;
-    let addresses = plan.origins.iter().map(|origin| reach(origin, plan.request_timeout));
-    let addresses = addresses.collect::<Result<Vec<_>, _>>()?;
+    let routes = reach(&plan.origins, &plan.transport, plan.request_timeout)?;
     let pid = plan.server_pid;
     if let Some(pid) = pid {
         cpu::process(pid).map_err(|source| RunError::ServerCpu { pid, source })?;
@@ -125,7 +108,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     let brief = Brief {
         prepared: Arc::new(Prepared::new(plan)),
         plan: Arc::new(plan.clone()),
-        addresses: addresses.into(),
+        routes: routes.into(),
         timetable,
         budget,
     };
@@ -164,24 +147,6 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     })
     .map_err(RunError::Thread)?;
     Ok(conductor.found(clock_step(clocks)))
-}
-
-/// An address of the server that accepts connections: a name may have several, and the server
-/// may listen on one of them only.
-fn reach(origin: &Origin, timeout: Duration) -> Result<SocketAddr, RunError> {
-    let resolve = |source| RunError::Resolve { host: origin.host.clone(), source };
-    let addresses = (origin.host.as_str(), origin.port).to_socket_addrs().map_err(resolve)?;
-    let mut refusal = resolve(io::Error::new(io::ErrorKind::NotFound, "it has none"));
-    for address in addresses {
-        match TcpStream::connect_timeout(&address, timeout) {
-            Ok(_) => return Ok(address),
-            Err(source) => {
-                let origin = origin.authority();
-                refusal = RunError::Connect { origin, address, source };
-            }
-        }
-    }
-    Err(refusal)
 }
 
 /// How far the wall clock moved against the monotonic one.

@@ -7,8 +7,9 @@ use super::timetable::{Phase, Timetable};
 use crate::measure::{Done, Interval};
 use crate::plan::{Load, Plan, Stage};
 use crate::progress::Counters;
+use crate::transport::{Route, Server};
 use std::cell::{Cell, RefCell};
-use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -18,8 +19,8 @@ use tokio::time::Instant;
 pub(crate) struct Brief {
     pub(crate) plan: Arc<Plan>,
     pub(crate) prepared: Arc<Prepared>,
-    /// Of the plan's servers.
-    pub(crate) addresses: Arc<[SocketAddr]>,
+    /// To the plan's servers.
+    pub(crate) routes: Arc<[Route]>,
     pub(crate) timetable: Timetable,
     pub(crate) budget: Option<Arc<Budget>>,
 }
@@ -27,6 +28,8 @@ pub(crate) struct Brief {
 /// See above.
 pub(crate) struct Desk {
     pub(crate) brief: Brief,
+    /// The plan's servers.
+    pub(crate) servers: Vec<Rc<Server>>,
     counters: Arc<Counters>,
     interval: RefCell<Interval>,
     connections: Cell<u64>,
@@ -39,8 +42,10 @@ impl Desk {
     pub(crate) fn new(brief: Brief, counters: Arc<Counters>) -> Self {
         let interval = Interval::new(0, brief.plan.operations.len());
         let changed = Cell::new(brief.timetable.start);
+        let servers = brief.routes.iter().cloned().map(Server::new).collect();
         Self {
             brief,
+            servers,
             counters,
             interval: RefCell::new(interval),
             connections: Cell::new(0),

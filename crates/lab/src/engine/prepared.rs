@@ -21,7 +21,7 @@ impl Prepared {
     pub(crate) fn new(plan: &Plan) -> Self {
         let action = |step: &Step| match step {
             Step::Http(step) => {
-                let wire = http1::Prepared::new(&plan.origins[step.origin], step);
+                let wire = http1::Prepared::new(&plan.origins[step.origin], step, &plan.transport);
                 Action::Http(step.origin, Box::new(wire))
             }
             Step::Pause(distribution) => Action::Pause(*distribution),

@@ -3,6 +3,7 @@
 use super::user::User;
 use crate::http1;
 use crate::measure::ErrorClass;
+use crate::transport::{self, Reading};
 use std::fmt;
 use tokio::time::Instant;
 
@@ -19,7 +20,7 @@ pub(crate) struct Trip {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// There was no complete reply.
-    Http(http1::Failure),
+    Http(transport::Failure),
     /// The reply's status is an error, and no check allows it.
     Status(u16),
 }
@@ -27,10 +28,7 @@ pub(crate) enum Failure {
 impl Failure {
     pub(crate) fn class(&self) -> ErrorClass {
         match self {
-            Self::Http(http1::Failure::Connect(_)) => ErrorClass::Connect,
-            Self::Http(http1::Failure::Timeout) => ErrorClass::Timeout,
-            Self::Http(http1::Failure::Closed(_) | http1::Failure::Broken(_)) => ErrorClass::Closed,
-            Self::Http(http1::Failure::Malformed(_)) => ErrorClass::Malformed,
+            Self::Http(failure) => failure.class(),
             Self::Status(status) if *status < 500 => ErrorClass::Status4xx,
             Self::Status(_) => ErrorClass::Status5xx,
         }
@@ -56,16 +54,17 @@ impl User {
     ) -> Result<(), Failure> {
         let timeout = self.plan().request_timeout;
         let deadline = self.desk.brief.timetable.deadline(Instant::now(), timeout);
-        let stream = self.clients[server].connect(deadline).await.map_err(Failure::Http)?;
+        self.clients[server].connect(deadline).await.map_err(Failure::Http)?;
         let jar = std::mem::take(&mut self.jars[server]);
         let (mut fill, buffers) = self.fill();
-        request.render(&mut fill, jar.line(), buffers);
+        request.render(&mut fill, jar.borrow().line(), buffers);
         self.jars[server] = jar;
         trip.sent.get_or_insert_with(Instant::now);
         let client = &mut self.clients[server];
         let before = client.received;
-        let (bytes, jar) = (&self.buffers.0, &mut self.jars[server]);
-        let reply = client.exchange(stream, bytes, request.is_head, jar).await;
+        let jar = &self.jars[server];
+        let reading = Reading { is_head: request.is_head, jar, kept: None };
+        let reply = client.exchange(&self.buffers.0, reading).await;
         trip.received += client.received - before;
         let reply = reply.map_err(Failure::Http)?;
         self.statuses.push(reply.status);

@@ -5,11 +5,13 @@ use super::fill::Fill;
 use super::prepared::Action;
 use super::step::{Failure, Trip};
 use super::timetable::Timetable;
-use crate::http1::{Client, Jar};
+use crate::http1::Jar;
 use crate::limits::RECONNECT_PAUSE;
 use crate::measure::{Done, ErrorClass};
 use crate::plan::{Load, Pacing, Plan, Position, Stage};
 use crate::random::Random;
+use crate::transport::Client;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -50,7 +52,7 @@ pub(crate) struct User {
     pub(super) iteration: u64,
     /// By server.
     pub(super) clients: Vec<Client>,
-    pub(super) jars: Vec<Jar>,
+    pub(super) jars: Vec<RefCell<Jar>>,
     draw: Draw,
     /// The request as it is sent, and its body; kept so that the next needs no memory.
     pub(super) buffers: (Vec<u8>, Vec<u8>),
@@ -63,7 +65,8 @@ pub(crate) struct User {
 impl User {
     /// The user of this number. Must be made inside a runtime.
     pub(crate) fn new(desk: Rc<Desk>, number: usize) -> Self {
-        let Brief { plan, addresses, .. } = &desk.brief;
+        let Brief { plan, .. } = &desk.brief;
+        let servers = &desk.servers;
         let stream = |stream| Random::of_stream(plan.seed, number as u64, stream);
         let mut content = stream(1);
         Self {
@@ -74,8 +77,8 @@ impl User {
             content,
             position: Position::default(),
             iteration: 0,
-            clients: addresses.iter().map(|address| Client::new(*address)).collect(),
-            jars: addresses.iter().map(|_| Jar::default()).collect(),
+            clients: servers.iter().map(|server| Client::new(server, number)).collect(),
+            jars: servers.iter().map(|_| RefCell::default()).collect(),
             buffers: (Vec::new(), Vec::new()),
             statuses: Vec::new(),
             last_start: None,
@@ -183,7 +186,7 @@ impl User {
         let plan = &desk.brief.plan;
         self.draw = Draw::new(&mut self.content, plan.keys);
         if plan.new_session {
-            self.jars.iter_mut().for_each(Jar::forget);
+            self.jars.iter_mut().for_each(|jar| jar.get_mut().forget());
         }
         self.iteration += 1;
     }

@@ -1,5 +1,5 @@
-//! The chunked transfer coding (RFC 9112 §7.1): finds where a body ends. It keeps no data and
-//! reads no trailer fields.
+//! The chunked transfer coding (RFC 9112 §7.1): finds where a body ends and what of it is data. It
+//! keeps nothing and reads no trailer fields.
 
 use crate::limits::CHUNK_OVERHEAD_BYTES_MAX;
 use thiserror::Error;
@@ -53,17 +53,23 @@ impl Chunked {
         self.place == Place::End
     }
 
-    /// Reads on and says how many bytes belong to the body: all, unless it is complete.
+    /// Reads on and says how many bytes belong to the body: all, unless it is complete. `take` is
+    /// given the data among them.
     ///
     /// # Errors
     /// The bytes are not the chunked coding.
-    pub(crate) fn skip(&mut self, input: &[u8]) -> Result<usize, ChunkError> {
+    pub(crate) fn advance(
+        &mut self,
+        input: &[u8],
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<usize, ChunkError> {
         let mut used = 0;
         while used < input.len() && self.place != Place::End {
             if self.place == Place::Data {
                 let rest = (input.len() - used) as u64;
                 let taken = self.size.min(rest);
                 self.size -= taken;
+                take(&input[used..used + taken as usize]);
                 used += taken as usize;
                 if self.size == 0 {
                     self.place = Place::DataCr;
@@ -123,12 +129,26 @@ mod tests {
     use super::*;
 
     /// Reads the body in two pieces.
-    fn skip(body: &str, split: usize) -> Result<(usize, bool), ChunkError> {
+    fn read(body: &str, split: usize) -> Result<(usize, bool, Vec<u8>), ChunkError> {
         let (first, second) = body.as_bytes().split_at(split);
-        let mut chunked = Chunked::new();
-        let mut used = chunked.skip(first)?;
-        used += chunked.skip(second)?;
-        Ok((used, chunked.is_complete()))
+        let (mut chunked, mut data) = (Chunked::new(), Vec::new());
+        let mut used = chunked.advance(first, |bytes| data.extend_from_slice(bytes))?;
+        used += chunked.advance(second, |bytes| data.extend_from_slice(bytes))?;
+        Ok((used, chunked.is_complete(), data))
+    }
+
+    fn skip(body: &str, split: usize) -> Result<(usize, bool), ChunkError> {
+        read(body, split).map(|(used, complete, _)| (used, complete))
+    }
+
+    #[test]
+    fn data_is_what_stands_in_the_chunks() {
+        let body = "5\r\nhello\r\nA;a=\"b\"\r\n, 9 bytes \r\n0\r\nX: y\r\n\r\n";
+        for split in 0..=body.len() {
+            let (used, complete, data) = read(body, split).unwrap();
+            assert_eq!((used, complete), (body.len(), true));
+            assert_eq!(data, b"hello, 9 bytes ", "at {split}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! connection may be used again (§9.3), and the cookies in it. It reads no body.
 
 use super::chunked::ChunkError;
-use super::cookies::Jar;
 use crate::limits::{COOKIE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::transport::Kept;
 use std::mem::MaybeUninit;
 use thiserror::Error;
 
@@ -26,10 +26,13 @@ pub(crate) enum Malformed {
     Surplus(usize),
     #[error("the server set more than {COOKIE_BYTES_MAX} bytes of cookies")]
     Cookies,
+    /// What breaks HTTP/2, in words.
+    #[error("what the server sent is not HTTP/2: {0}")]
+    Http2(String),
 }
 
 /// What the head says.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// Length of the head in bytes, its empty line included.
     pub(crate) bytes: usize,
@@ -49,12 +52,65 @@ pub(crate) enum Framing {
     ToClose,
 }
 
-/// Reads a head from the start of `input`; nothing if it is not complete. Cookies of a final
-/// reply go to the jar.
+/// The last head that was read: servers say the same again and again, and the same bytes mean the
+/// same.
+#[derive(Default)]
+pub(crate) struct HeadCache {
+    bytes: Vec<u8>,
+    is_head: bool,
+    /// What they mean; none if they cannot be passed over, because they set a cookie.
+    head: Option<Head>,
+}
+
+impl HeadCache {
+    fn find(&self, input: &[u8], taking: &Taking<'_>) -> Option<Head> {
+        let is_passed_over = |head: &Head| {
+            let kept = taking.kept.as_ref();
+            kept.is_none_or(|kept| head.status < kept.from_status)
+                && self.is_head == taking.is_head
+                && input.starts_with(&self.bytes)
+        };
+        self.head.filter(is_passed_over)
+    }
+
+    fn put(&mut self, bytes: &[u8], is_head: bool, head: Head) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        (self.is_head, self.head) = (is_head, Some(head));
+    }
+}
+
+/// What is done with a reply besides counting it.
+pub(crate) struct Taking<'a> {
+    /// Whether the request's method was HEAD.
+    pub(crate) is_head: bool,
+    /// Takes the values of a final reply's `Set-Cookie`.
+    pub(crate) set_cookie: &'a mut dyn FnMut(&[u8]) -> Result<(), Malformed>,
+    /// Takes its fields and its body.
+    pub(crate) kept: Option<&'a mut Kept>,
+    pub(crate) heads: &'a mut HeadCache,
+}
+
+/// Reads a head from the start of `input`; nothing if it is not complete.
 ///
 /// # Errors
 /// See [`Malformed`].
-pub(crate) fn parse(input: &[u8], is_head: bool, jar: &mut Jar) -> Result<Option<Head>, Malformed> {
+pub(crate) fn read(input: &[u8], taking: &mut Taking<'_>) -> Result<Option<Head>, Malformed> {
+    let is_head = taking.is_head;
+    if let Some(head) = taking.heads.find(input, taking) {
+        return Ok(Some(head));
+    }
+    let found = parse(input, taking)?;
+    if let Some((head, sets_cookie)) = found
+        && !sets_cookie
+    {
+        taking.heads.put(&input[..head.bytes], is_head, head);
+    }
+    Ok(found.map(|(head, _)| head))
+}
+
+/// The head, and whether it sets cookies.
+fn parse(input: &[u8], taking: &mut Taking<'_>) -> Result<Option<(Head, bool)>, Malformed> {
     // Left uninitialized because zeroing it would cost as much as parsing a small head.
     let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut []);
@@ -63,30 +119,39 @@ pub(crate) fn parse(input: &[u8], is_head: bool, jar: &mut Jar) -> Result<Option
         input,
         &mut headers,
     )?;
-    let httparse::Status::Complete(bytes) = parsed else {
-        return match input.len() < HEAD_BYTES_MAX {
-            true => Ok(None),
-            false => Err(Malformed::HeadTooLarge),
-        };
+    let bytes = match parsed {
+        httparse::Status::Complete(bytes) if bytes <= HEAD_BYTES_MAX => bytes,
+        httparse::Status::Partial if input.len() < HEAD_BYTES_MAX => return Ok(None),
+        _ => return Err(Malformed::HeadTooLarge),
     };
     let status = response.code.unwrap_or(0);
     if !(100..600).contains(&status) || status == 101 {
         return Err(Malformed::Status(status));
     }
     let is_http10 = response.version == Some(0);
-    let mut fields = Fields::default();
+    if let Some(kept) = taking.kept.as_mut().filter(|_| status >= 200) {
+        kept.begin(status);
+    }
+    let (mut fields, mut sets_cookie) = (Fields::default(), false);
     for header in response.headers.iter() {
         fields.take(header)?;
-        if status >= 200 && header.name.eq_ignore_ascii_case("set-cookie") {
-            jar.store(header.value)?;
+        if status < 200 {
+            continue;
+        }
+        if header.name.eq_ignore_ascii_case("set-cookie") {
+            sets_cookie = true;
+            (taking.set_cookie)(header.value)?;
+        }
+        if let Some(kept) = &mut taking.kept {
+            kept.push_field(header.name.as_bytes(), header.value);
         }
     }
     let framing = fields.framing(is_http10)?;
-    let bodiless = is_head || status < 200 || status == 204 || status == 304;
+    let bodiless = taking.is_head || status < 200 || status == 204 || status == 304;
     let framing = if bodiless { Framing::Length(0) } else { framing };
     let keep_alive =
         !fields.close && (fields.keep_alive || !is_http10) && framing != Framing::ToClose;
-    Ok(Some(Head { bytes, status, framing, keep_alive }))
+    Ok(Some((Head { bytes, status, framing, keep_alive }, sets_cookie)))
 }
 
 /// What the fields of a head say about framing and the connection.
@@ -153,6 +218,24 @@ fn text(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http1::Jar;
+
+    fn read_into(
+        input: &[u8],
+        is_head: bool,
+        (jar, heads): (&mut Jar, &mut HeadCache),
+    ) -> Result<Option<Head>, Malformed> {
+        let set_cookie = &mut |value: &[u8]| jar.store(value);
+        read(input, &mut Taking { is_head, set_cookie, kept: None, heads })
+    }
+
+    /// Read twice, the second time from what was remembered of the first.
+    fn parse(input: &[u8], is_head: bool, jar: &mut Jar) -> Result<Option<Head>, Malformed> {
+        let mut heads = HeadCache::default();
+        let first = read_into(input, is_head, (jar, &mut heads))?;
+        assert_eq!(first, read_into(input, is_head, (jar, &mut heads))?);
+        Ok(first)
+    }
 
     fn head(lines: &str) -> Result<Head, Malformed> {
         let input = format!("{lines}\r\n\r\nbody");
@@ -254,5 +337,42 @@ mod tests {
         let reply = b"HTTP/1.1 302 Found\r\nset-cookie: a=1\r\nSet-Cookie: b=2\r\n\r\n";
         parse(reply, false, &mut jar).unwrap();
         assert_eq!(jar.line(), b"a=1; b=2");
+    }
+
+    #[test]
+    fn what_is_remembered_is_never_taken_for_something_else() {
+        let (mut heads, mut jar) = (HeadCache::default(), Jar::default());
+        let mut status = |input: &[u8], is_head: bool| {
+            let head = read_into(input, is_head, (&mut jar, &mut heads)).unwrap()?;
+            Some((head.status, head.framing))
+        };
+        let ok = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+        assert_eq!(status(ok, false), Some((200, Framing::Length(5))));
+        assert_eq!(status(ok, true), Some((200, Framing::Length(0))));
+        assert_eq!(status(ok, false), Some((200, Framing::Length(5))));
+        assert_eq!(status(&ok[..ok.len() - 8], false), None);
+        let longer = b"HTTP/1.1 200 OK\r\nContent-Length: 55\r\n\r\n";
+        assert_eq!(status(longer, false), Some((200, Framing::Length(55))));
+        // One that sets a cookie must be read each time.
+        let cookie = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n";
+        status(cookie, false);
+        jar.forget();
+        read_into(cookie, false, (&mut jar, &mut heads)).unwrap();
+        assert_eq!(jar.line(), b"a=1");
+    }
+
+    #[test]
+    fn fields_are_kept_for_those_who_ask() {
+        let mut heads = HeadCache::default();
+        let input = b"HTTP/1.1 200 OK\r\nETag:\"x\"\r\nContent-Length: 0\r\n\r\n";
+        // From status 0 and 201 on; the first is asked for when the head is remembered.
+        for (from, expected) in [(201, ""), (0, "ETag: \"x\"\r\nContent-Length: 0\r\n")] {
+            let mut kept = Kept::new(0, from);
+            let (kept_here, set_cookie) = (Some(&mut kept), &mut |_: &[u8]| Ok(()));
+            let mut taking =
+                Taking { is_head: false, set_cookie, kept: kept_here, heads: &mut heads };
+            assert_eq!(read(input, &mut taking).unwrap().unwrap().status, 200);
+            assert_eq!(kept.fields, expected.as_bytes(), "from {from}");
+        }
     }
 }

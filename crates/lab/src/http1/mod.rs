@@ -3,13 +3,17 @@
 //! nothing about what is sent when.
 
 mod chunked;
-mod client;
 mod cookies;
 mod deadline;
 mod head;
+mod own;
+mod pipeline;
 mod reply;
 mod request;
 
-pub(crate) use client::{Client, Failure};
 pub(crate) use cookies::Jar;
+pub(crate) use deadline::Deadline;
+pub(crate) use head::{HeadCache, Malformed};
+pub(crate) use own::Own;
+pub(crate) use pipeline::{Pipeline, Place};
 pub(crate) use request::Prepared;

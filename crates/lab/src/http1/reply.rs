@@ -2,21 +2,11 @@
 //! the last byte of its body. It reads from no socket.
 
 use super::chunked::Chunked;
-use super::cookies::Jar;
-use super::head::{self, Framing, Head, Malformed};
-
-/// A complete reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reply {
-    /// 200 to 599.
-    pub(crate) status: u16,
-    /// Whether the connection may carry another request.
-    pub(crate) keep_alive: bool,
-}
+use super::head::{self, Framing, Head, Malformed, Taking};
+use crate::transport::{Kept, Reply};
 
 /// Reads one reply.
 pub(crate) struct ReplyReader {
-    is_head: bool,
     place: Place,
 }
 
@@ -29,9 +19,9 @@ enum Place {
 }
 
 impl ReplyReader {
-    /// Reads the reply to a request; `is_head` if its method was HEAD.
-    pub(crate) fn new(is_head: bool) -> Self {
-        Self { is_head, place: Place::Head }
+    /// At the beginning.
+    pub(crate) fn new() -> Self {
+        Self { place: Place::Head }
     }
 
     /// Reads on: says how many bytes of `input` are done with, and gives the reply when it is
@@ -42,33 +32,46 @@ impl ReplyReader {
     pub(crate) fn advance(
         &mut self,
         input: &[u8],
-        jar: &mut Jar,
+        taking: &mut Taking<'_>,
     ) -> Result<(usize, Option<Reply>), Malformed> {
         let mut used = 0;
         while matches!(self.place, Place::Head) {
-            let Some(head) = head::parse(&input[used..], self.is_head, jar)? else {
+            let Some(head) = head::read(&input[used..], taking)? else {
                 return Ok((used, None));
             };
             used += head.bytes;
             self.place = after_head(&head);
         }
-        let (body, reply) = self.skip_body(&input[used..])?;
+        let (body, reply) = self.read_body(&input[used..], taking.kept.as_deref_mut())?;
         Ok((used + body, reply))
     }
 
-    fn skip_body(&mut self, input: &[u8]) -> Result<(usize, Option<Reply>), Malformed> {
+    fn read_body(
+        &mut self,
+        input: &[u8],
+        mut kept: Option<&mut Kept>,
+    ) -> Result<(usize, Option<Reply>), Malformed> {
+        let mut take = |bytes: &[u8]| kept.iter_mut().for_each(|kept| kept.push_body(bytes));
         match &mut self.place {
             Place::Head => Ok((0, None)),
             Place::Length(reply, left) => {
                 let taken = (*left).min(input.len() as u64);
                 *left -= taken;
+                take(&input[..taken as usize]);
                 Ok((taken as usize, (*left == 0).then_some(*reply)))
             }
             Place::Chunked(reply, chunked) => {
-                let taken = chunked.skip(input)?;
+                let taken = chunked.advance(input, |data| {
+                    reply.body_bytes += data.len() as u64;
+                    take(data);
+                })?;
                 Ok((taken, chunked.is_complete().then_some(*reply)))
             }
-            Place::ToClose(_) => Ok((input.len(), None)),
+            Place::ToClose(reply) => {
+                reply.body_bytes += input.len() as u64;
+                take(input);
+                Ok((input.len(), None))
+            }
         }
     }
 
@@ -85,7 +88,8 @@ impl ReplyReader {
 }
 
 fn after_head(head: &Head) -> Place {
-    let reply = Reply { status: head.status, keep_alive: head.keep_alive };
+    let body_bytes = if let Framing::Length(length) = head.framing { length } else { 0 };
+    let reply = Reply { status: head.status, keep_alive: head.keep_alive, body_bytes };
     match head.framing {
         _ if head.status < 200 => Place::Head,
         Framing::Length(length) => Place::Length(reply, length),
@@ -97,15 +101,25 @@ fn after_head(head: &Head) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http1::HeadCache;
+
+    fn advance(
+        reader: &mut ReplyReader,
+        input: &[u8],
+        kept: Option<&mut Kept>,
+    ) -> Result<(usize, Option<Reply>), Malformed> {
+        let (set_cookie, mut heads) = (&mut |_: &[u8]| Ok(()), HeadCache::default());
+        let mut taking = Taking { is_head: false, set_cookie, kept, heads: &mut heads };
+        reader.advance(input, &mut taking)
+    }
 
     /// Feeds `pieces` as a connection would: what is not done with comes again.
     fn read(pieces: &[&[u8]]) -> Result<(usize, Option<Reply>), Malformed> {
-        let mut jar = Jar::default();
-        let mut reader = ReplyReader::new(false);
+        let mut reader = ReplyReader::new();
         let (mut pending, mut total) = (Vec::new(), 0);
         for piece in pieces {
             pending.extend_from_slice(piece);
-            let (used, reply) = reader.advance(&pending, &mut jar)?;
+            let (used, reply) = advance(&mut reader, &pending, None)?;
             pending.drain(..used);
             total += used;
             if reply.is_some() {
@@ -115,25 +129,31 @@ mod tests {
         Ok((total, None))
     }
 
-    const REPLIES: [(&str, u16, bool); 6] = [
-        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, true),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 200, false),
-        ("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n0\r\n\r\n", 404, true),
-        ("HTTP/1.1 204 None\r\n\r\n", 204, true),
-        ("HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n", 304, true),
+    const REPLIES: [(&str, u16, bool, u64); 6] = [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, true, 5),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 200, false, 0),
+        (
+            "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nab\r\n0\r\n\r\n",
+            404,
+            true,
+            2,
+        ),
+        ("HTTP/1.1 204 None\r\n\r\n", 204, true, 0),
+        ("HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n", 304, true, 0),
         (
             "HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n\
              HTTP/1.1 500 Bad\r\nContent-Length: 1\r\n\r\n!",
             500,
             true,
+            1,
         ),
     ];
 
     #[test]
     fn reads_every_reply_at_every_split() {
-        for (text, status, keep_alive) in REPLIES {
+        for (text, status, keep_alive, body_bytes) in REPLIES {
             let bytes = text.as_bytes();
-            let whole = Some(Reply { status, keep_alive });
+            let whole = Some(Reply { status, keep_alive, body_bytes });
             for split in 0..=bytes.len() {
                 let (first, second) = bytes.split_at(split);
                 let got = read(&[first, second]).unwrap();
@@ -167,19 +187,30 @@ mod tests {
     #[test]
     fn the_close_ends_only_a_body_without_length() {
         let closed = |text: &str| {
-            let mut reader = ReplyReader::new(false);
-            let (used, reply) = reader.advance(text.as_bytes(), &mut Jar::default()).unwrap();
+            let mut reader = ReplyReader::new();
+            let (used, reply) = advance(&mut reader, text.as_bytes(), None).unwrap();
             assert_eq!(reply, None);
             reader.close(text.len() - used)
         };
-        let reply = Reply { status: 200, keep_alive: false };
-        assert_eq!(closed("HTTP/1.1 200 OK\r\n\r\n"), Ok(reply));
-        assert_eq!(closed("HTTP/1.1 200 OK\r\n\r\nabc"), Ok(reply));
+        let reply = |body_bytes| Reply { status: 200, keep_alive: false, body_bytes };
+        assert_eq!(closed("HTTP/1.1 200 OK\r\n\r\n"), Ok(reply(0)));
+        assert_eq!(closed("HTTP/1.1 200 OK\r\n\r\nabc"), Ok(reply(3)));
         assert_eq!(closed(""), Err("before it replied"));
         assert_eq!(closed("HTTP"), Err("inside the head of its reply"));
         let short = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell";
         assert_eq!(closed(short), Err("inside the body of its reply"));
         let open = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n";
         assert_eq!(closed(open), Err("inside the body of its reply"));
+    }
+
+    #[test]
+    fn the_body_is_kept_up_to_what_was_asked_for() {
+        for (max, expected) in [(0, ""), (3, "hel"), (5, "hello"), (99, "hello")] {
+            let mut kept = Kept::new(max, 0);
+            let text = REPLIES[0].0.as_bytes();
+            advance(&mut ReplyReader::new(), text, Some(&mut kept)).unwrap();
+            assert_eq!(kept.body, expected.as_bytes());
+            assert_eq!(kept.fields, b"Content-Length: 5\r\n");
+        }
     }
 }

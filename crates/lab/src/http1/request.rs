@@ -2,7 +2,7 @@
 //! does not check that method and fields are well formed; the plan does.
 
 use crate::engine::{Fill, push_decimal};
-use crate::plan::{HttpStep, Piece, Template};
+use crate::plan::{HttpStep, Piece, Template, Transport};
 use crate::target::Origin;
 
 /// A request with its fixed parts already in wire form.
@@ -20,11 +20,14 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Of a step.
-    pub(crate) fn new(origin: &Origin, step: &HttpStep) -> Self {
+    pub(crate) fn new(origin: &Origin, step: &HttpStep, transport: &Transport) -> Self {
         let mut fields = Template::fixed(" HTTP/1.1\r\n");
         let mut push = |text: &str| push_text(&mut fields, text.as_bytes());
         if !step.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
             push(&format!("Host: {}\r\n", origin.authority()));
+        }
+        if !transport.keep_alive {
+            push("Connection: close\r\n");
         }
         for (name, value) in &step.headers {
             push_text(&mut fields, format!("{name}: ").as_bytes());

@@ -7,11 +7,14 @@ use std::fmt;
 pub enum ErrorClass {
     /// No connection could be made.
     Connect,
+    /// A connection was made, and TLS on it failed: a certificate is not trusted, or what came is
+    /// not TLS.
+    Tls,
     /// The reply was not complete in the time allowed.
     Timeout,
     /// The connection was closed or reset before the reply was complete.
     Closed,
-    /// The reply is not what HTTP/1.1 allows, or is beyond the lab's bounds.
+    /// The reply is not what HTTP allows, or is beyond the lab's bounds.
     Malformed,
     /// A complete reply with a status from 400 to 499.
     Status4xx,
@@ -21,8 +24,9 @@ pub enum ErrorClass {
 
 impl ErrorClass {
     /// Every class, in the order reports have.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Connect,
+        Self::Tls,
         Self::Timeout,
         Self::Closed,
         Self::Malformed,
@@ -34,6 +38,7 @@ impl ErrorClass {
     pub fn name(self) -> &'static str {
         match self {
             Self::Connect => "connect",
+            Self::Tls => "tls",
             Self::Timeout => "timeout",
             Self::Closed => "closed",
             Self::Malformed => "malformed",

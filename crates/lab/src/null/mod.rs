@@ -3,6 +3,7 @@
 
 mod delay;
 mod law;
+mod requests;
 mod serve;
 
 pub use law::{Law, LawError};

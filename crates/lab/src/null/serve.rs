@@ -1,15 +1,20 @@
 //! The server: one thread, HTTP/1.1 with connections that are kept, requests one after the other on
-//! each. It reads requests only as far as it must to know where they end.
+//! each. Those that came together are answered together if there is no latency to keep: it must not
+//! be what bounds a load generator.
 
 use super::delay::Delays;
 use super::law::{self, Law};
-use std::cell::Cell;
+use super::requests::{HEAD_BYTES_MAX, LastHead, Requests};
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::str::FromStr;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
@@ -51,8 +56,11 @@ pub struct NullServer {
     options: Options,
 }
 
-/// Largest head of a request. Larger: the connection is closed.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+/// What is read at once. A head that is not complete fits in, and as much again.
+const BUFFER_BYTES: usize = 2 * HEAD_BYTES_MAX;
+
+/// How much is written at once, if a reply is no longer.
+const BATCH_BYTES: usize = 16 << 10;
 
 impl NullServer {
     /// Listens at `address`.
@@ -101,10 +109,15 @@ impl NullServer {
 struct Shared {
     law: Law,
     stall: Option<Stall>,
-    reply: Vec<u8>,
+    /// Several replies, one after the other.
+    replies: Vec<u8>,
+    reply_bytes: usize,
     delays: Delays,
     /// Requests so far.
     count: Cell<u64>,
+    /// What every connection reads into.
+    buffer: RefCell<Box<[u8]>>,
+    last: RefCell<LastHead>,
 }
 
 impl Shared {
@@ -116,29 +129,83 @@ impl Shared {
         let mut reply = head.into_bytes();
         reply.resize(reply.len() + length, b'x');
         let Options { law, stall, .. } = options;
-        Self { law, stall, reply, delays: Delays::default(), count: Cell::new(0) }
+        Self {
+            law,
+            stall,
+            replies: reply.repeat((BATCH_BYTES / reply.len()).max(1)),
+            reply_bytes: reply.len(),
+            delays: Delays::default(),
+            count: Cell::new(0),
+            buffer: RefCell::new(vec![0; BUFFER_BYTES].into_boxed_slice()),
+            last: RefCell::default(),
+        }
     }
 
     async fn attend(&self, mut stream: TcpStream) -> io::Result<()> {
-        let mut buffer = Vec::with_capacity(HEAD_BYTES_MAX);
-        loop {
-            let Some(request) = read_request(&mut stream, &mut buffer).await? else {
-                return Ok(());
-            };
-            let began = Instant::now();
-            let number = self.count.replace(self.count.get() + 1);
-            if number == 0
-                && let Some(stall) = self.stall
-            {
-                tokio::task::spawn_local(stand_still(self.delays.clone(), began, stall));
+        let mut requests = Requests::default();
+        while !requests.is_last {
+            let read = poll_fn(|cx| self.poll_read(&mut stream, &mut requests, cx)).await?;
+            let Some(came) = read else { break };
+            match self.law {
+                Law::None => {
+                    (0..came).for_each(|_| _ = self.number());
+                    self.reply(&mut stream, came).await?;
+                }
+                _ => {
+                    for _ in 0..came {
+                        let began = Instant::now();
+                        let delay = self.law.draw(self.number());
+                        if !delay.is_zero() {
+                            self.delays.wait(began + delay).await;
+                        }
+                        self.reply(&mut stream, 1).await?;
+                    }
+                }
             }
-            let delay = self.law.draw(number);
-            if !delay.is_zero() {
-                self.delays.wait(began + delay).await;
-            }
-            stream.write_all(&self.reply).await?;
-            buffer.drain(..request);
         }
+        Ok(())
+    }
+
+    /// Reads once: how many requests have ended by that; none if the client has gone.
+    fn poll_read(
+        &self,
+        stream: &mut TcpStream,
+        requests: &mut Requests,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<Option<usize>>> {
+        let mut buffer = self.buffer.borrow_mut();
+        let pending = requests.pending.len();
+        buffer[..pending].copy_from_slice(&requests.pending);
+        let mut unfilled = ReadBuf::new(&mut buffer[pending..]);
+        ready!(Pin::new(stream).poll_read(cx, &mut unfilled))?;
+        let bytes = unfilled.filled().len();
+        if bytes == 0 {
+            return Poll::Ready(Ok(None));
+        }
+        let came = requests.count(&buffer[..pending + bytes], &mut self.last.borrow_mut());
+        Poll::Ready(came.map(Some))
+    }
+
+    /// The next request's. The first one sets the clock of the stall.
+    fn number(&self) -> u64 {
+        let number = self.count.replace(self.count.get() + 1);
+        if number == 0
+            && let Some(stall) = self.stall
+        {
+            let delays = self.delays.clone();
+            tokio::task::spawn_local(stand_still(delays, Instant::now(), stall));
+        }
+        number
+    }
+
+    async fn reply(&self, stream: &mut TcpStream, mut times: usize) -> io::Result<()> {
+        let most = self.replies.len() / self.reply_bytes;
+        while times > 0 {
+            let now = times.min(most);
+            stream.write_all(&self.replies[..now * self.reply_bytes]).await?;
+            times -= now;
+        }
+        Ok(())
     }
 }
 
@@ -148,56 +215,9 @@ async fn stand_still(delays: Delays, began: Instant, stall: Stall) {
     std::thread::sleep(stall.length);
 }
 
-/// Reads until `buffer` begins with a whole request, and gives its length; nothing if the client
-/// closes before the next.
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
-    loop {
-        if let Some(length) = request_length(buffer)? {
-            return Ok(Some(length));
-        }
-        if stream.read_buf(buffer).await? == 0 {
-            return Ok(None);
-        }
-    }
-}
-
-/// The length of the request that `buffer` begins with, if it is complete.
-fn request_length(buffer: &[u8]) -> io::Result<Option<usize>> {
-    let mut headers = [httparse::EMPTY_HEADER; crate::limits::HEADERS_MAX];
-    let mut request = httparse::Request::new(&mut headers);
-    let refused = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
-    let parsed = request.parse(buffer).map_err(|error| refused(&error.to_string()))?;
-    let httparse::Status::Complete(head) = parsed else {
-        let is_small = buffer.len() < HEAD_BYTES_MAX;
-        return if is_small { Ok(None) } else { Err(refused("a head that is too large")) };
-    };
-    let length = request.headers.iter().find(|h| h.name.eq_ignore_ascii_case("content-length"));
-    let body = match length {
-        None => 0,
-        Some(field) => {
-            let number = std::str::from_utf8(field.value).ok().and_then(|text| text.parse().ok());
-            number.ok_or_else(|| refused("a length that is none"))?
-        }
-    };
-    let whole = head.saturating_add(body);
-    Ok((buffer.len() >= whole).then_some(whole))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn requests_end_where_they_say() {
-        let get = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-        assert_eq!(request_length(get).unwrap(), Some(get.len()));
-        let post = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcGET";
-        assert_eq!(request_length(post).unwrap(), Some(post.len() - 3));
-        assert_eq!(request_length(&post[..post.len() - 4]).unwrap(), None);
-        assert_eq!(request_length(b"GET / HT").unwrap(), None);
-        assert!(request_length(b"\0").is_err());
-        assert!(request_length(b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n").is_err());
-    }
 
     #[test]
     fn stalls_are_read() {

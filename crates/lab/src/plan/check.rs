@@ -1,7 +1,7 @@
 //! Whether a plan can be run: what the engine relies on, so that it need not look again.
 
 use super::operation::{HttpStep, Step};
-use super::{MixError, Plan};
+use super::{Load, MixError, Plan};
 use crate::limits;
 use std::time::Duration;
 use thiserror::Error;
@@ -12,6 +12,9 @@ pub enum PlanError {
     /// The load is none.
     #[error("{0}")]
     Load(String),
+    /// Requests cannot travel so.
+    #[error("{0}")]
+    Transport(String),
     /// No threads, more than allowed, or more than users.
     #[error(
         "the number of threads must be from 1 to {max} and not above the number of users; \
@@ -83,6 +86,10 @@ pub enum PlanError {
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if let Some(fault) = plan.load.fault() {
         return Err(PlanError::Load(fault));
+    }
+    let is_closed = matches!(plan.load, Load::Closed { .. });
+    if let Some(fault) = plan.transport.fault(is_closed) {
+        return Err(PlanError::Transport(fault));
     }
     let users = plan.load.users_max();
     if plan.threads == 0 || plan.threads > limits::THREADS_MAX.min(users) {

@@ -10,6 +10,7 @@ mod observe;
 mod operation;
 mod pacing;
 mod template;
+mod transport;
 mod validity;
 
 pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
@@ -21,6 +22,7 @@ pub use observe::{Endpoint, Observe, Process};
 pub use operation::{HttpStep, Operation, Step};
 pub use pacing::{Distribution, Pacing};
 pub use template::{Piece, Template};
+pub use transport::{Protocol, Transport, Trust};
 pub use validity::{LIMITS, Limit, LimitError, Validity};
 
 use crate::target::{Origin, Target};
@@ -42,6 +44,8 @@ pub struct Plan {
     pub phases: Phases,
     /// The servers that steps name.
     pub origins: Vec<Origin>,
+    /// How requests travel to them.
+    pub transport: Transport,
     /// What users do.
     pub operations: Vec<Operation>,
     /// Which operation comes next.
@@ -138,6 +142,7 @@ impl Plan {
                 count: None,
             },
             origins: vec![target.origin()],
+            transport: Transport::default(),
             operations: vec![operation],
             mix: Mix::Flat(vec![1.0]),
             background: Vec::new(),

@@ -7,6 +7,7 @@ use lab::engine::RunError;
 use lab::hit::{Hit, HitError};
 use lab::measure::ErrorClass;
 use lab::report::Report;
+use lab::transport::ReachError;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -164,7 +165,11 @@ fn a_refused_connection_before_the_run_is_no_report() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let plan = Hit::new(format!("http://{address}/x").parse().unwrap());
     match plan.run(|_| {}) {
-        Err(HitError::Run(RunError::Connect { origin: target, address: tried, source })) => {
+        Err(HitError::Run(RunError::Reach(ReachError::Connect {
+            origin: target,
+            address: tried,
+            source,
+        }))) => {
             assert_eq!((target, tried), (address.to_string(), address));
             assert_eq!(source.kind(), ErrorKind::ConnectionRefused);
         }
@@ -199,7 +204,9 @@ fn connections_refused_during_the_run_are_counted() {
 fn a_host_without_address_is_no_report() {
     let plan = Hit::new("http://../".parse().unwrap());
     match plan.run(|_| {}) {
-        Err(HitError::Run(RunError::Resolve { host, .. })) => assert_eq!(host, ".."),
+        Err(HitError::Run(RunError::Reach(ReachError::Resolve { host, .. }))) => {
+            assert_eq!(host, "..");
+        }
         other => panic!("{other:?}"),
     }
 }

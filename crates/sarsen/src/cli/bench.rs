@@ -3,8 +3,10 @@
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
-use lab::limits::{DURATION_MAX, RATE_MAX, REQUEST_TIMEOUT_MAX, THREADS_MAX, USERS_MAX};
-use lab::plan::Arrivals;
+use lab::limits::{
+    DURATION_MAX, PIPELINE_MAX, RATE_MAX, REQUEST_TIMEOUT_MAX, STREAMS_MAX, THREADS_MAX, USERS_MAX,
+};
+use lab::plan::{Arrivals, Protocol, Transport};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub struct BenchArguments {
     pub keys: u64,
     /// Threads that make the load.
     pub threads: usize,
+    /// How requests travel.
+    pub transport: Transport,
     /// A server on this machine whose CPU time is reported too.
     pub server_pid: Option<u32>,
     /// Whether the report is JSON.
@@ -77,6 +81,7 @@ impl Default for BenchArguments {
             body: Body::Text(String::new()),
             keys: 10_000,
             threads: 1,
+            transport: Transport::default(),
             server_pid: None,
             json: false,
             glass: false,
@@ -91,7 +96,7 @@ pub const SPEC: Spec<BenchArguments> = Spec {
     about: "Load an HTTP server and report what it did.",
     arguments: &[Argument {
         name: "URL",
-        about: "http://HOST:PORT/PATH, with {key}, {other}, {nonce}",
+        about: "http(s)://HOST:PORT/PATH, with {key}, {other}, {nonce}",
         store: |arguments, value| {
             arguments.url = value::text(value)?;
             Ok(())
@@ -241,6 +246,57 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         about: "threads that make the load [1]",
     },
     Flag {
+        long: "http2",
+        short: None,
+        takes: Takes::Nothing(|arguments| {
+            if let Protocol::Http1 { .. } = arguments.transport.protocol {
+                arguments.transport.protocol = Protocol::Http2 { streams: 1 };
+            }
+        }),
+        about: "speak HTTP/2: by ALPN on https, by prior knowledge on http",
+    },
+    Flag {
+        long: "streams",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let streams = value::count(value, 1..=STREAMS_MAX as u64)? as usize;
+            arguments.transport.protocol = Protocol::Http2 { streams };
+            Ok(())
+        }),
+        about: "HTTP/2 with N users on each connection [1]",
+    },
+    Flag {
+        long: "pipeline",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let pipeline = value::count(value, 1..=PIPELINE_MAX as u64)? as usize;
+            arguments.transport.protocol = Protocol::Http1 { pipeline };
+            Ok(())
+        }),
+        about: "HTTP/1.1 with N users on each connection, in turns [1]",
+    },
+    Flag {
+        long: "no-keep-alive",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.transport.keep_alive = false),
+        about: "a connection for each request (Connection: close)",
+    },
+    Flag {
+        long: "ca",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.transport.trust.ca = Some(value.into());
+            Ok(())
+        }),
+        about: "https: trust these certificates (PEM) and no others",
+    },
+    Flag {
+        long: "insecure",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.transport.trust.insecure = true),
+        about: "https: accept any certificate",
+    },
+    Flag {
         long: "server-pid",
         short: None,
         takes: Takes::Value("PID", |arguments, value| {
@@ -284,6 +340,7 @@ fn body(value: OsString) -> Result<Body, ValueError> {
 mod tests {
     use super::super::{Command, parse};
     use super::*;
+    use lab::plan::Trust;
 
     fn parsed(words: &[&str]) -> Result<BenchArguments, String> {
         match parse(words.iter().map(Into::into)) {
@@ -297,6 +354,12 @@ mod tests {
     fn only_the_url_is_needed() {
         let expected = BenchArguments { url: "http://h/".into(), ..BenchArguments::default() };
         assert_eq!(parsed(&["bench", "http://h/"]), Ok(expected));
+    }
+
+    fn transport() -> Transport {
+        let protocol = Protocol::Http2 { streams: 8 };
+        let trust = Trust { ca: Some("roots.pem".into()), insecure: true };
+        Transport { protocol, keep_alive: false, trust }
     }
 
     #[test]
@@ -332,6 +395,13 @@ mod tests {
             "500ms",
             "--threads",
             "2",
+            "--streams",
+            "8",
+            "--http2",
+            "--no-keep-alive",
+            "--ca",
+            "roots.pem",
+            "--insecure",
             "--server-pid",
             "7",
             "--json",
@@ -353,6 +423,7 @@ mod tests {
             body: Body::File("file".into()),
             keys: 1000,
             threads: 2,
+            transport: transport(),
             server_pid: Some(7),
             json: true,
             glass: true,
@@ -376,6 +447,8 @@ mod tests {
             ("--arrivals", "often"),
             ("-d", "10"),
             ("--threads", "65"),
+            ("--streams", "0"),
+            ("--pipeline", "1001"),
             ("--keys", "-1"),
             ("--server-pid", "4294967296"),
         ] {
