@@ -4,6 +4,7 @@
 //! It knows a server only by the wire and uses none of the server's crates. A [`plan::Plan`] says
 //! what is done; [`engine::run`] does it.
 
+pub mod archive;
 mod cpu;
 pub mod engine;
 pub mod glass;

@@ -95,6 +95,37 @@ pub const METRICS_BYTES_MAX: usize = 4 << 20;
 /// Most metrics of an endpoint that are kept, if none are named. More are counted in the report.
 pub const METRICS_COLUMNS_MAX: usize = 200;
 
+/// Longest part of a run's id that is made from its name, in bytes. A longer name is cut there.
+pub const RUN_ID_NAME_MAX: usize = 40;
+
+/// Room on the disk that a run keeps for its last files, in bytes: on a disk that has become full
+/// it still ends with its verdict and report. If that is too little, the run stays as one that was
+/// killed, and the message says so.
+pub const RUN_RESERVE_BYTES: usize = 2 << 20;
+
+/// Free room on the disk, in bytes, below which no run begins, however short: `ArchiveError::Full`.
+/// What a run grows by each second comes on top.
+pub const RUN_FREE_BYTES_MIN: u64 = 8 << 20;
+
+/// What the archive of a run is taken to grow by each second, in bytes, for the free room that is
+/// asked for. A run that needs more ends as INVALID if the disk is full before its end.
+pub const RUN_SECOND_BYTES: u64 = 1 << 10;
+
+/// The same for each operation: two histograms of a second and its row.
+pub const RUN_SECOND_OPERATION_BYTES: u64 = 3 << 10;
+
+/// Largest file of data that is copied into the archive, in bytes. Of a larger one the sum is kept.
+pub const RUN_DATA_BYTES_MAX: u64 = 64 << 20;
+
+/// Most tags of a run. More: `ArchiveError::Tags`.
+pub const RUN_TAGS_MAX: usize = 32;
+
+/// Longest tag, in bytes. Longer: `ArchiveError::Tag`.
+pub const RUN_TAG_BYTES_MAX: usize = 64;
+
+/// Longest note, in bytes. Longer: `ArchiveError::Note`.
+pub const RUN_NOTE_BYTES_MAX: usize = 4 << 10;
+
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
 

@@ -79,6 +79,9 @@ pub enum ServerCpu {
 
 /// What a run tells while it goes on. Both are called on the thread that called [`run`].
 pub trait Watch {
+    /// Before anything is sent: when second 0 of the run begins.
+    fn begin(&mut self, _start: SystemTime) {}
+
     /// About once a second: how it stands.
     fn tick(&mut self, tick: &Tick);
 
@@ -129,6 +132,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         rates: Vec::new(),
     };
     let clocks = (SystemTime::now(), Instant::now());
+    conductor.watch.begin(clocks.0 + timetable.start.saturating_duration_since(clocks.1));
     std::thread::scope(|scope| {
         let first_user = |thread: usize| thread * plan.load.users_max() / plan.threads;
         for (thread, counters) in counters.iter().enumerate() {
