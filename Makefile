@@ -56,7 +56,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached
 
 .PHONY: setup build demo test conformance types browser soak bench bench-documents bench-pages bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -107,7 +107,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie; do \
+	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

@@ -16,6 +16,8 @@ mod operations;
 mod query_targets;
 #[path = "../../crates/repository/tests/fuzz/targets.rs"]
 mod targets;
+#[path = "../../crates/wire/tests/fuzz/targets.rs"]
+mod wire_targets;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -28,8 +30,9 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let of_repository = targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_query = query_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_gem = gem_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
+    let of_wire = wire_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
     let of_faces = faces_targets::targets().map(|t| (t.name, t.run, t.seeds));
-    let below_faces = of_repository.chain(of_query).chain(of_gem);
+    let below_faces = of_wire.chain(of_repository).chain(of_query).chain(of_gem);
     let targets: Vec<Target> = below_faces.chain(of_faces).collect();
     let known: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
     targets

@@ -1,0 +1,7 @@
+//! Codecs that the server and the load lab share. They turn bytes into messages and back: no
+//! sockets, no clocks, no state of either side.
+
+#![forbid(unsafe_code)]
+
+pub mod limits;
+pub mod memcached;

@@ -1,0 +1,35 @@
+//! Every bound of the codecs, with what happens when it is reached.
+
+/// Longest key of a memcached item, in bytes as they stand on the wire. Longer: the command is
+/// refused ("bad command line format"), as memcached does.
+pub const KEY_BYTES_MAX: usize = 250;
+
+/// Bytes without an end of line after which a command is none: the connection is to be closed
+/// without a word, as memcached does. `get` and `gets` may be longer.
+pub const LINE_BYTES_MAX: usize = 2048;
+
+/// Longest line of `get` and `gets`: some thousand of the longest keys. Longer: the connection is
+/// to be closed (memcached has no bound).
+pub const GET_LINE_BYTES_MAX: usize = 1 << 20;
+
+/// Most flags of a meta command; `ms`, whose line has a length besides, takes one less. More: the
+/// command is refused ("options flags too long"), as memcached does.
+pub const META_FLAGS_MAX: usize = 17;
+
+/// Longest opaque token of a meta command, its `O` included. Longer: the command is refused
+/// ("opaque token too long"), as memcached does.
+pub const OPAQUE_BYTES_MAX: usize = 32;
+
+/// Largest data block of a command, in bytes. Larger: the command is refused ("bad command line
+/// format"), as memcached does; what a cache takes is its own, smaller bound.
+pub const DATA_BYTES_MAX: usize = i32::MAX as usize - 2;
+
+/// Longest line of a reply, data blocks apart. Longer: the reply is malformed.
+pub const REPLY_LINE_BYTES_MAX: usize = 8 << 10;
+
+/// Largest time to live that is counted from now, in seconds: 30 days. Larger numbers are points in
+/// time, in seconds since 1970.
+pub const RELATIVE_EXPTIME_MAX: i64 = 60 * 60 * 24 * 30;
+
+// A line that is no `get` holds the longest key and everything around it.
+const _: () = assert!(LINE_BYTES_MAX > 2 * KEY_BYTES_MAX + 17 * (OPAQUE_BYTES_MAX + 1));

@@ -1,0 +1,236 @@
+//! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, and as what
+//! a client gets.
+
+use wire::limits::{DATA_BYTES_MAX, KEY_BYTES_MAX, OPAQUE_BYTES_MAX};
+use wire::memcached::ask::{self, Put};
+use wire::memcached::reply::{self, Reply};
+use wire::memcached::{Block, Code, Key, Meta, Parsed, Parser, Request, answer, block};
+
+/// A target: its name, what it does, and inputs to begin from.
+pub struct Target {
+    pub name: &'static str,
+    pub run: fn(&[u8]),
+    pub seeds: &'static [&'static [u8]],
+}
+
+pub const TARGETS: &[Target] = &[
+    Target { name: "memcached-commands", run: commands, seeds: COMMANDS },
+    Target { name: "memcached-replies", run: replies, seeds: REPLIES },
+];
+
+const COMMANDS: &[&[u8]] = &[
+    b"\x03get a b\r\ngets c\r\ngat 5 a\r\ngats -1 a\r\n",
+    b"\x05set a 1 0 2\r\nab\r\nadd a 0 0 0 noreply\r\n\r\ncas a 0 0 1 5\r\nx\r\n",
+    b"\x01replace a 0 0 1\r\nx\r\nappend a 0 0 1\r\nxprepend a 0 0 1\r\nx\r\n",
+    b"\x07incr a 1\r\ndecr a 18446744073709551615 noreply\r\ntouch a 9\r\ndelete a 0 noreply\r\n",
+    b"\x02mg a v t f s c k Oab q\r\nms a 2 T5 F9 C7 I ME c\r\nab\r\nmd a I T30 x\r\nmn\r\n",
+    b"\x04ma a N0 J5 D2 MD v t c\r\nme YQ== b\r\nmg YQ== b k\r\nms a 3 v v\r\nabc\r\nmn\r\n",
+    b"\x09stats\r\nstats items\r\nstats detail on\r\nversion\r\nverbosity 1\r\nflush_all 5\r\n",
+    b"\x06lru_crawler metadump all\r\nGET / HTTP/1.1\r\nquit\r\nget a\0b\r\n\x80\x01\r\n",
+];
+
+const REPLIES: &[&[u8]] = &[
+    b"\x03VALUE a 0 2\r\nab\r\nVALUE b 1 0 77\r\n\r\nEND\r\n",
+    b"\x01STORED\r\nNOT_STORED\r\nEXISTS\r\nNOT_FOUND\r\nDELETED\r\nTOUCHED\r\nOK\r\n12\r\n",
+    b"\x05VA 2 f0 t-1 kab Oxy W\r\nab\r\nHD\r\nEN\r\nNF Oxy\r\nNS\r\nEX c0\r\nMN\r\n",
+    b"\x02ME a exp=-1 la=0\r\nSTAT pid 7\r\nVERSION 1.6\r\nRESET\r\nERROR\r\n",
+    b"\x04CLIENT_ERROR no\r\nSERVER_ERROR no\r\nBUSY no\r\n",
+];
+
+/// Commands are the same however the bytes come; what was read and is written again is read the
+/// same; what a server answers with flags is what a client reads.
+fn commands(input: &[u8]) {
+    let Some((step, bytes)) = input.split_first() else { return };
+    let whole = read_commands(bytes, bytes.len().max(1));
+    assert_eq!(whole, read_commands(bytes, usize::from(*step).max(1)));
+}
+
+/// What a server reads if so many bytes come at once.
+fn read_commands(bytes: &[u8], step: usize) -> Vec<String> {
+    let mut parser = Parser::default();
+    let (mut read, mut buffer, mut swallow) = (Vec::new(), Vec::new(), 0);
+    for piece in bytes.chunks(step) {
+        buffer.extend_from_slice(piece);
+        loop {
+            let passed = swallow.min(buffer.len());
+            buffer.drain(..passed);
+            swallow -= passed;
+            if swallow > 0 {
+                break;
+            }
+            let used = match parser.parse(&buffer) {
+                Parsed::Incomplete => break,
+                Parsed::Close => {
+                    read.push("close".to_owned());
+                    return read;
+                }
+                Parsed::Refused(refused) => {
+                    assert!(refused.refusal.line().ends_with(b"\r\n"));
+                    read.push(format!("{refused:?}"));
+                    swallow = refused.swallow;
+                    refused.line
+                }
+                Parsed::Request(request, line) => {
+                    let data = block(&buffer[line..], data_bytes(&request).unwrap_or(0));
+                    let data = data_bytes(&request).map(|_| data);
+                    if let Some(Block::Incomplete(missing)) = data {
+                        assert!(missing > 0);
+                        break;
+                    }
+                    check_command(&request);
+                    read.push(format!("{} {data:?}", shown(&request)));
+                    line + match data {
+                        Some(Block::Whole(_, end) | Block::Bad(end)) => end,
+                        _ => 0,
+                    }
+                }
+            };
+            assert!(used > 0 && used <= buffer.len());
+            buffer.drain(..used);
+        }
+    }
+    read
+}
+
+fn data_bytes(request: &Request<'_>) -> Option<usize> {
+    match request {
+        Request::Store(store) => Some(store.bytes),
+        Request::MetaSet(meta) => Some(meta.bytes),
+        _ => None,
+    }
+}
+
+/// The command, without how many spaces there were.
+fn shown(request: &Request<'_>) -> String {
+    match request {
+        Request::Get(get) => {
+            let keys: Vec<&[u8]> = get.keys.collect();
+            format!("{keys:?} {} {:?}", get.cas, get.exptime)
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fn check_command(request: &Request<'_>) {
+    let mut again = Vec::new();
+    match request {
+        Request::Get(get) => {
+            assert!(get.keys.into_iter().all(|key| key.len() <= KEY_BYTES_MAX));
+            match get.exptime {
+                None => ask::get(&mut again, get.keys, get.cas),
+                Some(exptime) => ask::get_and_touch(&mut again, exptime, get.keys, get.cas),
+            }
+        }
+        Request::Store(store) => {
+            assert!(store.bytes <= DATA_BYTES_MAX && store.key.len() <= KEY_BYTES_MAX);
+            let (mode, key, cas) = (store.mode, store.key, store.cas);
+            let (flags, exptime, noreply) = (store.flags, store.exptime, store.noreply);
+            let put = Put { mode, key, flags, exptime, cas, noreply };
+            ask::store_line(&mut again, &put, store.bytes);
+        }
+        Request::Delete(delete) => ask::delete(&mut again, delete.key, delete.noreply),
+        Request::Touch(touch) => {
+            ask::touch(&mut again, touch.key, touch.exptime, touch.noreply);
+        }
+        Request::Arithmetic(sum) if sum.decrement => {
+            ask::decrement(&mut again, sum.key, sum.delta, sum.noreply);
+        }
+        Request::Arithmetic(sum) => {
+            ask::increment(&mut again, sum.key, sum.delta, sum.noreply);
+        }
+        Request::MetaGet(meta)
+        | Request::MetaSet(meta)
+        | Request::MetaDelete(meta)
+        | Request::MetaArithmetic(meta) => return check_meta(meta),
+        _ => return,
+    }
+    match Parser::default().parse(&again) {
+        Parsed::Request(read, end) => {
+            assert_eq!(end, again.len());
+            assert_eq!(shown(&read), shown(request));
+        }
+        other => panic!("{}: {other:?}", again.escape_ascii()),
+    }
+}
+
+fn check_meta(meta: &Meta<'_>) {
+    assert!(meta.bytes <= DATA_BYTES_MAX && meta.opaque.len() <= OPAQUE_BYTES_MAX);
+    assert_eq!(meta.has(b'O'), !meta.opaque.is_empty());
+    let mut room = [0; KEY_BYTES_MAX];
+    let key = meta.key.bytes(&mut room).to_vec();
+    assert!(!key.is_empty() && key.len() <= KEY_BYTES_MAX);
+    let item = answer::Item { cas: 7, is_won: true, is_binary: true, ..Default::default() };
+    let mut line = Vec::new();
+    answer::meta_line(&mut line, Code::Value, Some(1), meta, Some(&item));
+    // Words may hold carriage returns, which end no line.
+    line.extend_from_slice(b"x\r\n");
+    let (Reply::Meta(read), end) = parsed(&line) else { panic!("{}", line.escape_ascii()) };
+    assert_eq!((end, read.code, read.data), (line.len(), Code::Value, Some(&b"x"[..])));
+    assert!(read.flags.into_iter().all(|flag| meta.has(flag[0]) || b"Wb".contains(&flag[0])));
+    if meta.has(b'k') {
+        let text = read.flag(b'k').unwrap();
+        assert_eq!(Key { text, is_binary: true }.bytes(&mut room), key);
+    }
+}
+
+fn parsed(bytes: &[u8]) -> (Reply<'_>, usize) {
+    match reply::parse(bytes, 1 << 20) {
+        Ok(reply::Parsed::Reply(reply, end)) => (reply, end),
+        other => panic!("{}: {other:?}", bytes.escape_ascii()),
+    }
+}
+
+/// Replies are the same however the bytes come, and what was read and is written again is read the
+/// same.
+fn replies(input: &[u8]) {
+    let Some((step, bytes)) = input.split_first() else { return };
+    let whole = read_replies(bytes, bytes.len().max(1));
+    assert_eq!(whole, read_replies(bytes, usize::from(*step).max(1)));
+}
+
+fn read_replies(bytes: &[u8], step: usize) -> Vec<String> {
+    let (mut read, mut buffer) = (Vec::new(), Vec::new());
+    for piece in bytes.chunks(step) {
+        buffer.extend_from_slice(piece);
+        loop {
+            let used = match reply::parse(&buffer, 64) {
+                Ok(reply::Parsed::Incomplete(missing)) => {
+                    assert!(missing > 0);
+                    break;
+                }
+                Ok(reply::Parsed::Reply(reply, end)) => {
+                    read.push(format!("{reply:?}"));
+                    check_reply(&reply);
+                    end
+                }
+                Err(malformed) => {
+                    read.push(malformed.to_string());
+                    return read;
+                }
+            };
+            assert!(used > 0 && used <= buffer.len());
+            buffer.drain(..used);
+        }
+    }
+    read
+}
+
+fn check_reply(reply: &Reply<'_>) {
+    let mut again = Vec::new();
+    match reply {
+        Reply::Value(value) => {
+            answer::value(&mut again, value.key, value.flags, value.cas, value.data);
+        }
+        Reply::Number(number) => answer::number(&mut again, *number),
+        Reply::Version(version) => match std::str::from_utf8(version) {
+            Ok(version) => answer::version(&mut again, version),
+            Err(_) => return,
+        },
+        Reply::Statistic { name, value } => match std::str::from_utf8(name) {
+            Ok(name) => answer::statistic(&mut again, name, value),
+            Err(_) => return,
+        },
+        _ => return,
+    }
+    assert_eq!(parsed(&again), (*reply, again.len()));
+}
