@@ -67,7 +67,7 @@ trap signal INT TERM
 url=$(sed -n 's/^url *//p' "$folder/said")
 echo
 code=0
-"$sarsen" bench "$url" -c 10 -d 15s --new-session --glass --server-pid "$server" || code=$?
+"$sarsen" bench "$url" -c 10 --warm-up 1s -d 15s --new-session --glass --pid "$server" || code=$?
 # 9: the figures are doubtful, and the report says why. That is no error of the server.
 [ "$code" != 9 ] || code=0
 

@@ -2,13 +2,12 @@
 //! carried out and reports.
 
 use crate::engine::{self, RunError, Watch};
-use crate::measure::{Errors, Interval};
-use crate::plan::{Arrivals, Load, Phases, Plan, Stage, Step, Template, Transport};
+use crate::measure::Interval;
+use crate::plan::{Arrivals, Gate, Load, Phases, Plan, Stage, Step, Template, Transport};
 use crate::progress::Tick;
 use crate::report::Report;
 use crate::target::Target;
 use std::time::Duration;
-use thiserror::Error;
 
 /// What is sent, by how many or how often, and for how long.
 #[derive(Clone, Debug)]
@@ -27,6 +26,9 @@ pub struct Hit {
     pub rate: Option<f64>,
     /// How they are spread.
     pub arrivals: Arrivals,
+    /// In place of that one rate or, without one, number of users: from what to what it moves, in
+    /// parts of the measured interval that are of the same length.
+    pub levels: Vec<(f64, f64)>,
     /// Threads the users are spread over.
     pub threads: usize,
     /// Time before the measured interval, in which the users start one after another.
@@ -49,6 +51,8 @@ pub struct Hit {
     pub drain: Duration,
     /// A process whose CPU time is read before and after the measured interval.
     pub server_pid: Option<u32>,
+    /// What makes the run FAILED.
+    pub gates: Vec<Gate>,
 }
 
 /// The request of every hit. In the target's path, in values of headers and in the body, `{key}`
@@ -65,24 +69,6 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// Why there is no report.
-#[derive(Debug, Error)]
-pub enum HitError {
-    /// The run could not be carried out.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The server was reached, and not one request succeeded.
-    #[error("no request to {target} succeeded; {sent} were sent: {errors}")]
-    NothingSucceeded {
-        /// The URL.
-        target: String,
-        /// Requests that were sent or for which no connection could be made.
-        sent: u64,
-        /// What became of them.
-        errors: Box<Errors>,
-    },
-}
-
 impl Hit {
     /// 10 users on one thread send GET for 10 s, after 1 s of ramp-up.
     pub fn new(target: Target) -> Self {
@@ -94,6 +80,7 @@ impl Hit {
             users: 10,
             rate: None,
             arrivals: Arrivals::Poisson,
+            levels: Vec::new(),
             threads: 1,
             ramp_up: Duration::from_secs(1),
             duration: Duration::from_secs(10),
@@ -104,6 +91,7 @@ impl Hit {
             request_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(10),
             server_pid: None,
+            gates: Vec::new(),
         }
     }
 
@@ -118,9 +106,9 @@ impl Hit {
             step.body = Template::of_hit(&self.request.body);
         }
         plan.load = match self.rate {
-            None => Load::Closed { users: vec![Stage::flat(self.users as f64, self.duration)] },
+            None => Load::Closed { users: self.stages(self.users as f64) },
             Some(rate) => Load::Open {
-                rate: vec![Stage::flat(rate, self.duration)],
+                rate: self.stages(rate),
                 arrivals: self.arrivals,
                 in_flight_max: self.users,
             },
@@ -140,19 +128,28 @@ impl Hit {
             request_timeout: self.request_timeout,
             drain: self.drain,
             server_pid: self.server_pid,
+            gates: self.gates.clone(),
             ..plan
         }
+    }
+
+    fn stages(&self, level: f64) -> Vec<Stage> {
+        if self.levels.is_empty() {
+            return vec![Stage::flat(level, self.duration)];
+        }
+        let duration = self.duration / u32::try_from(self.levels.len()).unwrap_or(u32::MAX);
+        self.levels.iter().map(|(from, to)| Stage { from: *from, to: *to, duration }).collect()
     }
 
     /// Runs it to its end and reports. Takes the ramp-up, the duration and at most the drain.
     /// `watch` is called about once per second.
     ///
     /// # Errors
-    /// See [`HitError`].
-    pub fn run(&self, watch: impl FnMut(&Tick)) -> Result<Report, HitError> {
+    /// See [`RunError`].
+    pub fn run(&self, watch: impl FnMut(&Tick)) -> Result<Report, RunError> {
         let plan = self.plan();
         let findings = engine::run(&plan, &mut OnlyTicks(watch))?;
-        refuse_nothing(Report::new(&plan, &findings))
+        Ok(Report::new(&plan, &findings))
     }
 }
 
@@ -164,15 +161,4 @@ impl<W: FnMut(&Tick)> Watch for OnlyTicks<W> {
     }
 
     fn second(&mut self, _: &Interval) {}
-}
-
-/// A report of a run in which nothing succeeded would be figures about nothing.
-fn refuse_nothing(report: Report) -> Result<Report, HitError> {
-    let phases = [&report.ramp_up, &report.measured, &report.drain];
-    if phases.iter().any(|tally| tally.successes() > 0) {
-        return Ok(report);
-    }
-    let mut errors = Box::new(Errors::default());
-    phases.iter().for_each(|tally| errors.merge(tally.errors()));
-    Err(HitError::NothingSucceeded { target: report.target, sent: errors.total(), errors })
 }

@@ -9,6 +9,9 @@ pub const USERS_MAX: usize = 10_000;
 /// bound by what the generator can send, which `send lag` tells.
 pub const RATE_MAX: f64 = 10_000_000.0;
 
+/// Most levels of a rate or a number of users on the command line. More: a usage error.
+pub const LEVELS_MAX: usize = 100;
+
 /// Most generator threads of one run. More: `PlanError::Threads`.
 pub const THREADS_MAX: usize = 64;
 

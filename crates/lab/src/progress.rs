@@ -1,9 +1,9 @@
-//! The live view of a run: counters the generator threads write, a tick about once per second,
-//! and one line on a terminal. It measures nothing that ends up in a report.
+//! How a run stands: counters the generator threads write, and a tick about once per second. It
+//! measures nothing that ends up in a report.
 
+use crate::cpu;
 use crate::engine::Phase;
 use crate::engine::Timetable;
-use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub struct Tick {
     pub requests_per_second: f64,
     /// Errors since the start.
     pub errors: u64,
+    /// Cores that this process used since the last tick; nothing if that cannot be read.
+    pub generator_cores: Option<f64>,
 }
 
 /// Makes ticks from counters.
@@ -50,11 +52,12 @@ pub(crate) struct Meter {
     counters: Vec<Arc<Counters>>,
     last: Instant,
     last_successes: u64,
+    last_cpu: Option<Duration>,
 }
 
 impl Meter {
     pub(crate) fn new(timetable: Timetable, counters: Vec<Arc<Counters>>) -> Self {
-        Self { timetable, counters, last: timetable.start, last_successes: 0 }
+        Self { timetable, counters, last: timetable.start, last_successes: 0, last_cpu: used() }
     }
 
     /// When the next tick is due.
@@ -72,7 +75,11 @@ impl Meter {
         };
         let successes = sum(|thread| &thread.successes);
         let errors = sum(|thread| &thread.errors);
-        let lately = (successes - self.last_successes) as f64 / (now - self.last).as_secs_f64();
+        let seconds = (now - self.last).as_secs_f64();
+        let lately = (successes - self.last_successes) as f64 / seconds;
+        let (before, cpu) = (self.last_cpu, used());
+        let cores = before.zip(cpu).map(|(a, b)| b.saturating_sub(a).as_secs_f64() / seconds);
+        self.last_cpu = cpu;
         self.last = now;
         self.last_successes = successes;
         Some(Tick {
@@ -81,50 +88,14 @@ impl Meter {
             planned: self.timetable.end - self.timetable.start,
             requests_per_second: lately,
             errors,
+            generator_cores: cores,
         })
     }
 }
 
-/// One line on stderr that is written over with every tick; nothing if stderr is no terminal.
-pub struct Line {
-    enabled: bool,
-}
-
-impl Line {
-    /// The line on this process's stderr.
-    pub fn stderr() -> Self {
-        Self { enabled: std::io::stderr().is_terminal() }
-    }
-
-    /// Shows a tick.
-    pub fn show(&mut self, tick: &Tick) {
-        self.write(&format!("\r{}\x1b[K", render(tick)));
-    }
-
-    /// Removes the line.
-    pub fn clear(&mut self) {
-        self.write("\r\x1b[K");
-    }
-
-    fn write(&mut self, text: &str) {
-        // A terminal that went away takes the progress with it, not the run.
-        self.enabled = self.enabled && std::io::stderr().write_all(text.as_bytes()).is_ok();
-    }
-}
-
-fn render(tick: &Tick) -> String {
-    let phase = match tick.phase {
-        Phase::RampUp => "ramp-up",
-        Phase::Measured => "measuring",
-        Phase::Drain => "waiting for the last replies",
-    };
-    format!(
-        "{:.0} of {:.0} s, {phase}: {:.0} req/s, {} errors",
-        tick.elapsed.as_secs_f64(),
-        tick.planned.as_secs_f64(),
-        tick.requests_per_second,
-        tick.errors
-    )
+/// CPU time of this process so far.
+fn used() -> Option<Duration> {
+    cpu::process(std::process::id()).ok()
 }
 
 #[cfg(test)]
@@ -146,22 +117,11 @@ mod tests {
         let first = meter.tick(start + 2 * PERIOD, Phase::Measured).unwrap();
         assert_eq!(first.requests_per_second, 50.0);
         assert_eq!((first.errors, first.elapsed), (1, 2 * PERIOD));
+        assert!(first.generator_cores.is_some_and(|cores| cores >= 0.0));
         assert_eq!(first.planned, plan.phases.ramp_up + plan.phases.measured);
 
         assert_eq!(meter.tick(start + 2 * PERIOD, Phase::Measured), None);
         let second = meter.tick(start + 3 * PERIOD, Phase::Measured).unwrap();
         assert_eq!((second.requests_per_second, second.errors), (0.0, 1));
-    }
-
-    #[test]
-    fn the_line_says_where_the_run_is() {
-        let tick = Tick {
-            phase: Phase::Measured,
-            elapsed: Duration::from_millis(4002),
-            planned: Duration::from_secs(16),
-            requests_per_second: 41234.4,
-            errors: 3,
-        };
-        assert_eq!(render(&tick), "4 of 16 s, measuring: 41234 req/s, 3 errors");
     }
 }

@@ -184,3 +184,48 @@ fn pauses_belong_to_the_operation() {
     assert!(least.is_none_or(|ms| ms >= 49.9), "{least:?}");
     assert!(report.measured.operations() <= 40);
 }
+
+/// Ends the run at once.
+struct Impatient;
+
+impl Watch for Impatient {
+    fn tick(&mut self, _: &Tick) {}
+
+    fn second(&mut self, _: &Interval) {}
+
+    fn stops(&mut self) -> bool {
+        true
+    }
+}
+
+/// What is left of a run of an hour that is ended at once, whoever is waiting for what.
+fn ended(plan: &mut Plan, ramp_up: Duration) -> Findings {
+    plan.phases.measured = 3_600_000 * MS;
+    plan.phases.ramp_up = ramp_up;
+    let findings = run(plan, &mut Impatient).unwrap();
+    assert!(findings.stopped && findings.measured < plan.phases.measured);
+    let report = Report::new(plan, &findings);
+    assert_eq!(report.outcome(), Outcome::Invalid);
+    assert!(report.to_text().contains("ended before its time"), "{}", report.to_text());
+    findings
+}
+
+#[test]
+fn a_run_that_is_ended_wakes_everybody_and_is_void() {
+    let hour = 3_600_000 * MS;
+    let mut thinking = plan(Law::None);
+    for operation in &mut thinking.operations {
+        operation.pacing = Pacing::Think(Distribution::Fixed(hour));
+    }
+    ended(&mut thinking, Duration::ZERO);
+    let findings = ended(&mut thinking, hour);
+    assert_eq!(findings.measured, Duration::ZERO);
+    let mut rare = plan(Law::None);
+    rare.load = Load::Open {
+        rate: vec![Stage::flat(0.001, hour)],
+        arrivals: Arrivals::Even,
+        in_flight_max: 2,
+    };
+    rare.background = vec![Background { operation: 2, rate: 0.001 }];
+    ended(&mut rare, Duration::ZERO);
+}

@@ -2,17 +2,18 @@
 
 use crate::cli::{BenchArguments, Body};
 use crate::exit::Exit;
+use crate::live;
 use lab::engine::RunError;
-use lab::hit::{Hit, HitError, Request};
+use lab::hit::{Hit, Request};
 use lab::limits::REQUEST_BODY_BYTES_MAX;
-use lab::progress::Line;
+use lab::plan::Gate;
 use lab::report::Report;
 use lab::target::TargetError;
 use lab::transport::ReachError;
 use lab::verdict::Outcome;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why there is no report.
@@ -31,7 +32,7 @@ pub enum BenchError {
     },
     /// The run itself.
     #[error(transparent)]
-    Run(#[from] HitError),
+    Run(#[from] RunError),
 }
 
 impl BenchError {
@@ -39,14 +40,27 @@ impl BenchError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Target(_) | Self::Body { .. } => Exit::Usage,
-            Self::Run(HitError::NothingSucceeded { .. }) => Exit::Failure,
-            Self::Run(HitError::Run(error)) => match error {
-                RunError::Plan(_) | RunError::ServerCpu { .. } => Exit::Usage,
-                RunError::Reach(ReachError::Trust(_)) => Exit::Usage,
-                RunError::Reach(_) => Exit::Unreachable,
-                RunError::Thread(_) => Exit::Failure,
-            },
+            Self::Run(error) => exit_of(error),
         }
+    }
+}
+
+/// How a process ends whose run could not be carried out.
+pub fn exit_of(error: &RunError) -> Exit {
+    match error {
+        RunError::Plan(_) | RunError::ServerCpu { .. } => Exit::Usage,
+        RunError::Reach(ReachError::Trust(_)) => Exit::Usage,
+        RunError::Reach(_) => Exit::Unreachable,
+        RunError::Thread(_) => Exit::Failure,
+    }
+}
+
+/// How a process ends with a report.
+pub fn exit_with(report: &Report) -> Exit {
+    match report.outcome() {
+        Outcome::Passed => Exit::Success,
+        Outcome::Failed => Exit::Failure,
+        Outcome::Invalid => Exit::Invalid,
     }
 }
 
@@ -54,24 +68,17 @@ impl BenchError {
 pub struct Finished {
     /// What goes to stdout.
     pub text: String,
-    /// Whether every request of the run succeeded.
+    /// What the verdict is.
     pub exit: Exit,
 }
 
 /// Runs to the end.
 pub fn run(arguments: BenchArguments) -> Result<Finished, BenchError> {
-    let (json, glass) = (arguments.json, arguments.glass);
-    let hit = hit(arguments)?;
-    let mut line = Line::stderr();
-    let outcome = hit.run(|tick| line.show(tick));
-    line.clear();
-    let report = outcome?;
-    let exit = match report.outcome() {
-        Outcome::Invalid => Exit::Invalid,
-        Outcome::Passed if report.errors_in_all() == 0 => Exit::Success,
-        Outcome::Passed | Outcome::Failed => Exit::Failure,
-    };
-    Ok(Finished { text: render(&report, json, glass), exit })
+    let (json, glass, quiet) = (arguments.json, arguments.glass, arguments.quiet);
+    let plan = hit(arguments)?.plan();
+    let findings = live::carry_out(&plan, quiet, Vec::new())?;
+    let report = Report::new(&plan, &findings);
+    Ok(Finished { text: render(&report, json, glass), exit: exit_with(&report) })
 }
 
 /// Users of the open model come into being as they are needed, so there may be many.
@@ -80,13 +87,21 @@ const USERS_OPEN: usize = 1_000;
 const USERS_CLOSED: usize = 10;
 
 fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
-    let BenchArguments { method, headers, body, rate, .. } = arguments;
-    let users = if rate.is_some() { USERS_OPEN } else { USERS_CLOSED };
+    let BenchArguments { method, headers, body, rate, users, mut gates, .. } = arguments;
+    let default = if rate.is_empty() { USERS_CLOSED } else { USERS_OPEN };
+    let most = |levels: &[(f64, f64)]| {
+        levels.iter().map(|(from, to)| from.max(*to)).reduce(f64::max).map(f64::ceil)
+    };
+    // Whoever says nothing about errors wants none.
+    if !gates.iter().any(|gate| matches!(gate, Gate::Errors { .. })) {
+        gates.push(Gate::Errors { at_most: 0.0 });
+    }
     Ok(Hit {
         request: Request { method, headers, body: read_body(body)? },
         transport: arguments.transport,
-        users: arguments.users.unwrap_or(users),
-        rate,
+        users: most(&users).map_or(default, |users| users as usize),
+        rate: most(&rate),
+        levels: if rate.is_empty() { users } else { rate },
         arrivals: arguments.arrivals,
         threads: arguments.threads,
         ramp_up: arguments.warm_up,
@@ -96,7 +111,8 @@ fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
         keys: arguments.keys,
         seed: arguments.seed,
         request_timeout: arguments.timeout,
-        server_pid: arguments.server_pid,
+        server_pid: arguments.pid,
+        gates,
         ..Hit::new(arguments.url.parse()?)
     })
 }
@@ -104,14 +120,18 @@ fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
 fn read_body(body: Body) -> Result<Vec<u8>, BenchError> {
     match body {
         Body::Text(text) => Ok(text.into_bytes()),
-        Body::File(path) => read_file(&path).map_err(|source| BenchError::Body { path, source }),
+        Body::File(path) => {
+            File::open(&path).and_then(read_all).map_err(|source| BenchError::Body { path, source })
+        }
+        Body::Stdin => read_all(io::stdin().lock())
+            .map_err(|source| BenchError::Body { path: "-".into(), source }),
     }
 }
 
-/// One byte more than the lab takes at most: enough for it to refuse, however large the file is.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+/// One byte more than the lab takes at most: enough for it to refuse, however much there is.
+fn read_all(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(REQUEST_BODY_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    from.take(REQUEST_BODY_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

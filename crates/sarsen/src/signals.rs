@@ -27,12 +27,7 @@ impl StopSignals {
     /// Catches them.
     pub fn catch() -> io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM] {
-            // In this order, so that the first signal finds the flag unset and sets it.
-            let code = i32::from(Exit::Interrupted.code());
-            flag::register_conditional_shutdown(signal, code, Arc::clone(&asked))?;
-            flag::register(signal, Arc::clone(&asked))?;
-        }
+        ask_for_end(&asked)?;
         Ok(Self { signals: Signals::new([SIGINT, SIGTERM])? })
     }
 
@@ -43,4 +38,15 @@ impl StopSignals {
             _ => "SIGTERM",
         }
     }
+}
+
+/// Sets `asked` at the first SIGINT or SIGTERM from now on; the second ends the process at once.
+pub fn ask_for_end(asked: &Arc<AtomicBool>) -> io::Result<()> {
+    for signal in [SIGINT, SIGTERM] {
+        // In this order, so that the first signal finds the flag unset and sets it.
+        let code = i32::from(Exit::Interrupted.code());
+        flag::register_conditional_shutdown(signal, code, Arc::clone(asked))?;
+        flag::register(signal, Arc::clone(asked))?;
+    }
+    Ok(())
 }

@@ -56,9 +56,9 @@ impl Load {
     pub fn run(&self, sarsen: &Path, server: &Running, seconds: u64) -> Result<Sample, BenchError> {
         let mut command = Command::new(sarsen);
         command.arg("bench").arg(format!("{}{}", server.origin, self.path)).args(&self.flags);
-        command.args(["-d", &format!("{seconds}s"), "--json"]);
+        command.args(["--warm-up", "1s", "-d", &format!("{seconds}s"), "--json", "-q"]);
         if server.is_one_process {
-            command.args(["--server-pid", &server.pid().to_string()]);
+            command.args(["--pid", &server.pid().to_string()]);
         }
         let said = output(&mut command)?;
         read_report(&said).map_err(|why| failed(&command, why))

@@ -4,12 +4,13 @@ use super::budget::Budget;
 use super::desk::Brief;
 use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
+use super::watch::Watch;
 use super::worker::{Harvest, Signal, Worker};
 use crate::cpu;
 use crate::limits::START_LEAD;
 use crate::measure::{Interval, Totals};
 use crate::plan::{Plan, PlanError};
-use crate::progress::{Counters, Meter, Tick};
+use crate::progress::{Counters, Meter};
 use crate::transport::{ReachError, reach};
 use std::collections::BTreeMap;
 use std::io;
@@ -17,7 +18,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
+use tokio::sync::watch as channel;
 use tokio::time::Instant;
+
+/// How often the one who watches is asked whether to stop.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// Why a run could not be carried out.
 #[derive(Debug, Error)]
@@ -77,23 +82,6 @@ pub enum ServerCpu {
     Lost(String),
 }
 
-/// What a run tells while it goes on. Both are called on the thread that called [`run`].
-pub trait Watch {
-    /// Before anything is sent: when second 0 of the run begins.
-    fn begin(&mut self, _start: SystemTime) {}
-
-    /// About once a second: how it stands.
-    fn tick(&mut self, tick: &Tick);
-
-    /// Each second of the run, of all threads, when all of them have told it.
-    fn second(&mut self, interval: &Interval);
-
-    /// Asked about once a second: whether it is to end now.
-    fn stops(&mut self) -> bool {
-        false
-    }
-}
-
 /// Runs a plan to its end. Takes the phases and at most the drain.
 ///
 /// # Errors
@@ -108,12 +96,14 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     let timetable = Timetable::new(plan, Instant::now() + START_LEAD);
     let counters: Vec<Arc<Counters>> = (0..plan.threads).map(|_| Arc::default()).collect();
     let budget = plan.phases.count.map(|count| Arc::new(Budget::new(count)));
+    let (ending, ended) = channel::channel(false);
     let brief = Brief {
         prepared: Arc::new(Prepared::new(plan)),
         plan: Arc::new(plan.clone()),
         routes: routes.into(),
         timetable,
         budget,
+        ended,
     };
     // Room for some seconds of each thread, so that sending does not wait.
     let (sender, signals) = sync_channel(16 * plan.threads);
@@ -130,6 +120,8 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         operations: plan.operations.len(),
         in_flight_s: 0.0,
         rates: Vec::new(),
+        ending,
+        stopped: false,
     };
     let clocks = (SystemTime::now(), Instant::now());
     conductor.watch.begin(clocks.0 + timetable.start.saturating_duration_since(clocks.1));
@@ -176,6 +168,10 @@ struct Conductor<'a> {
     operations: usize,
     in_flight_s: f64,
     rates: Vec<u64>,
+    /// Tells the threads that the run ends before its time.
+    ending: channel::Sender<bool>,
+    /// Whether it did, with something left to measure.
+    stopped: bool,
 }
 
 impl Conductor<'_> {
@@ -190,7 +186,8 @@ impl Conductor<'_> {
             if let Some(tick) = self.meter.tick(now, phase) {
                 self.watch.tick(&tick);
             }
-            match signals.recv_timeout(self.next_wake(phase).saturating_duration_since(now)) {
+            self.ask(phase);
+            match signals.recv_timeout(self.next_wake(phase, now).saturating_duration_since(now)) {
                 Ok(Signal::Second(page)) => self.take_page(*page),
                 Ok(Signal::Closed) => self.close_one(),
                 Ok(Signal::Finished(harvest)) => self.harvests.push(*harvest?),
@@ -205,6 +202,14 @@ impl Conductor<'_> {
         }
     }
 
+    /// Ends the run if the one who watches wants it.
+    fn ask(&mut self, phase: Phase) {
+        if !*self.ending.borrow() && self.watch.stops() {
+            self.ending.send_replace(true);
+            self.stopped = phase != Phase::Drain;
+        }
+    }
+
     fn phase(&self, now: Instant) -> Phase {
         match () {
             () if now < self.timetable.begin => Phase::RampUp,
@@ -213,10 +218,11 @@ impl Conductor<'_> {
         }
     }
 
-    fn next_wake(&self, phase: Phase) -> Instant {
+    fn next_wake(&self, phase: Phase, now: Instant) -> Instant {
+        let next = self.meter.next().min(now + ASK_EVERY);
         match phase {
-            Phase::RampUp => self.timetable.begin.min(self.meter.next()),
-            Phase::Measured | Phase::Drain => self.meter.next(),
+            Phase::RampUp => self.timetable.begin.min(next),
+            Phase::Measured | Phase::Drain => next,
         }
     }
 
@@ -269,7 +275,7 @@ impl Conductor<'_> {
             generator_cpu: cpus.collect(),
             server_cpu: self.server.map_or(ServerCpu::NotAsked, ServerReadings::used),
             clock_step,
-            stopped: false,
+            stopped: self.stopped,
         }
     }
 }

@@ -12,6 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 /// What every thread is given.
@@ -23,6 +24,8 @@ pub(crate) struct Brief {
     pub(crate) routes: Arc<[Route]>,
     pub(crate) timetable: Timetable,
     pub(crate) budget: Option<Arc<Budget>>,
+    /// Becomes true when the run ends before its time.
+    pub(crate) ended: watch::Receiver<bool>,
 }
 
 /// See above.
@@ -36,6 +39,10 @@ pub(crate) struct Desk {
     in_flight: Cell<u32>,
     /// When `in_flight` changed last.
     changed: Cell<Instant>,
+    /// Whether the run ends before its time.
+    over: Cell<bool>,
+    /// Wakes who sleeps when it does.
+    wake: Notify,
 }
 
 impl Desk {
@@ -51,6 +58,8 @@ impl Desk {
             connections: Cell::new(0),
             in_flight: Cell::new(0),
             changed,
+            over: Cell::new(false),
+            wake: Notify::new(),
         }
     }
 
@@ -58,7 +67,29 @@ impl Desk {
     pub(crate) fn may_start(&self, now: Instant) -> bool {
         let Brief { timetable, budget, .. } = &self.brief;
         let counted = |budget: &Arc<Budget>| now < timetable.begin || budget.take();
-        now < timetable.last && budget.as_ref().is_none_or(counted)
+        !self.over.get() && now < timetable.last && budget.as_ref().is_none_or(counted)
+    }
+
+    /// Ends the run before its time: nothing starts any more, and who sleeps is woken.
+    pub(crate) fn finish(&self) {
+        self.over.set(true);
+        self.wake.notify_waiters();
+    }
+
+    /// Whether the run has ended before its time.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    /// Sleeps until `at`, or until the run ends before its time.
+    pub(crate) async fn sleep_until(&self, at: Instant) {
+        if self.over.get() {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(at) => {}
+            () = self.wake.notified() => {}
+        }
     }
 
     /// Whether the closed model has this user at `now`; and if not, whether it is worth waiting.

@@ -12,10 +12,12 @@ mod schedule;
 mod step;
 mod timetable;
 mod user;
+mod watch;
 mod worker;
 
 pub(crate) use alarm::Alarm;
-pub use conductor::{Findings, RunError, ServerCpu, Watch, run};
+pub use conductor::{Findings, RunError, ServerCpu, run};
 pub(crate) use fill::{Fill, push_decimal};
 pub use timetable::Phase;
 pub(crate) use timetable::Timetable;
+pub use watch::{All, Watch};

@@ -92,10 +92,10 @@ impl User {
 
     /// The closed model: one operation after the other, from the user's start to the end.
     pub(crate) async fn live(mut self, users: &[Stage], start: Instant) {
-        tokio::time::sleep_until(start).await;
+        self.desk.sleep_until(start).await;
         let mut intended = Instant::now();
         let last = self.desk.brief.timetable.last;
-        while intended < last {
+        while intended < last && !self.desk.is_over() {
             let now = Instant::now();
             if !self.desk.is_active(users, self.number, now) {
                 tokio::time::sleep_until((now + AWAY).min(last)).await;
@@ -125,6 +125,12 @@ impl User {
         self.desk.brief.timetable
     }
 
+    /// Sleeps until `at`; false if the run ends before that.
+    pub(crate) async fn sleep_until(&self, at: Instant) -> bool {
+        self.desk.sleep_until(at).await;
+        !self.desk.is_over()
+    }
+
     /// Notes what it leaves behind.
     pub(crate) fn leave(self) {
         self.desk.leave(self.clients.iter().map(|client| client.opened).sum());
@@ -139,7 +145,7 @@ impl User {
             Pacing::Cycle(distribution) => began + distribution.draw(&mut self.pauses),
         };
         if at > now {
-            tokio::time::sleep_until(at.min(self.desk.brief.timetable.last)).await;
+            self.desk.sleep_until(at.min(self.desk.brief.timetable.last)).await;
         }
         at
     }

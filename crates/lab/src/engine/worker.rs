@@ -75,8 +75,9 @@ impl Worker {
         let timetable = self.brief.timetable;
         let desk = Rc::new(Desk::new(self.brief.clone(), Arc::clone(&self.counters)));
         let pages = tokio::task::spawn_local(turn_pages(Rc::clone(&desk), self.signals.clone()));
+        let ends = tokio::task::spawn_local(end_early(Rc::clone(&desk)));
         let mut users = self.start(&desk)?;
-        tokio::time::sleep_until(timetable.begin).await;
+        desk.sleep_until(timetable.begin).await;
         let opened = Instant::now();
         let before = cpu::this_thread();
         let early = tokio::time::timeout_at(timetable.end, join(&mut users)).await.is_ok();
@@ -85,6 +86,7 @@ impl Worker {
         self.tell(Signal::Closed);
         join(&mut users).await;
         pages.abort();
+        ends.abort();
         let now = Instant::now();
         self.tell(Signal::Second(Box::new(desk.turn_page(now, 0))));
         Ok(Harvest {
@@ -131,6 +133,14 @@ impl Worker {
     }
 }
 
+/// Waits for the word that the run ends before its time, and sees to it.
+async fn end_early(desk: Rc<Desk>) {
+    let mut ended = desk.brief.ended.clone();
+    // Without a conductor nobody asks for what is measured.
+    let _conductor_is_gone = ended.wait_for(|ended| *ended).await.is_err();
+    desk.finish();
+}
+
 /// Hands over what was measured, at each whole second of the run.
 async fn turn_pages(desk: Rc<Desk>, signals: SyncSender<Signal>) {
     let start = desk.brief.timetable.start;
@@ -166,6 +176,9 @@ impl Gate {
     }
 }
 
+/// A wait for an arrival that is not slept through in one go, so that the run can end meanwhile.
+const LONG: Duration = Duration::from_millis(100);
+
 /// The arrivals of the open model.
 struct Arrivals<S> {
     gate: Rc<Gate>,
@@ -182,7 +195,10 @@ impl<S: Iterator<Item = Arrival>> Arrivals<S> {
         let mut position = Position::default();
         for arrival in self.schedule {
             let at = desk.brief.timetable.start + arrival.offset;
-            if self.alarm.wait(at).await.is_err() {
+            if at > Instant::now() + LONG {
+                desk.sleep_until(at - LONG).await;
+            }
+            if desk.is_over() || self.alarm.wait(at).await.is_err() {
                 // Without a timer it would be another load.
                 break;
             }
@@ -214,8 +230,7 @@ async fn in_background(mut user: User, background: Background) {
     let timetable = user.timetable();
     let gap = Duration::from_secs_f64(1.0 / background.rate);
     let mut at = timetable.start;
-    while at < timetable.last {
-        tokio::time::sleep_until(at).await;
+    while at < timetable.last && user.sleep_until(at).await {
         user.perform(background.operation, at).await;
         at = (at + gap).max(Instant::now());
     }

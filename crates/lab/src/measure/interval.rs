@@ -64,13 +64,13 @@ impl Interval {
 pub struct Totals(Interval);
 
 impl Totals {
-    /// Nothing yet.
-    pub(crate) fn new(operations: usize) -> Self {
+    /// Nothing yet, of so many operations.
+    pub fn new(operations: usize) -> Self {
         Self(Interval::new(0, operations))
     }
 
     /// Adds a second.
-    pub(crate) fn add(&mut self, interval: &Interval) {
+    pub fn add(&mut self, interval: &Interval) {
         self.0.merge(interval);
     }
 
@@ -84,6 +84,20 @@ impl Totals {
         let mut all = Tally::new();
         operations.filter_map(|o| self.0.get(phase, o)).for_each(|tally| all.merge(tally));
         all
+    }
+
+    /// All of `operations` together, whenever they were.
+    pub fn all(&self, operations: impl Iterator<Item = usize>) -> Tally {
+        let mut all = Tally::new();
+        let parts = operations.flat_map(|o| Phase::ALL.map(|phase| self.0.get(phase, o)));
+        parts.flatten().for_each(|tally| all.merge(tally));
+        all
+    }
+
+    /// The time that operations were in flight in the measured interval, summed over them, in
+    /// seconds.
+    pub fn in_flight_s(&self) -> f64 {
+        self.0.in_flight_s
     }
 
     /// How late operations of the open model were sent.

@@ -1,12 +1,13 @@
 //! What a run found, as text for people and as JSON for programs; both say the same. It judges
 //! nothing; that is `verdict`.
 
+mod hint;
 mod json;
 mod text;
 
 use crate::engine::{Findings, Phase, ServerCpu};
 use crate::measure::Tally;
-use crate::plan::{Load, Plan, Step};
+use crate::plan::{Load, Plan, Stage, Step};
 use crate::verdict::{Outcome, Verdict, in_mix, measured};
 use serde_json::Value;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Report {
     pub is_open: bool,
     /// Most users at the same time.
     pub users: usize,
-    /// The planned rate, if there is one.
+    /// The planned rate, if there is one; if it moves, the highest.
     pub rate: Option<f64>,
     /// Whether each operation was a new session.
     pub new_session: bool,
@@ -144,6 +145,11 @@ impl Report {
         (requests > 0).then(|| used.as_secs_f64() * 1e6 / requests as f64)
     }
 
+    /// What to try next, in a line, if anything stands out.
+    pub fn hint(&self) -> Option<String> {
+        hint::of(self)
+    }
+
     /// An aligned table for people, ending with a newline.
     pub fn to_text(&self) -> String {
         text::render(self)
@@ -167,7 +173,7 @@ fn only_method(plan: &Plan) -> Option<String> {
 
 fn planned_rate(load: &Load) -> Option<f64> {
     match load {
-        Load::Open { rate, .. } => rate.first().map(|stage| stage.from),
+        Load::Open { rate, .. } => Some(Stage::largest(rate)),
         Load::Closed { .. } | Load::Replay { .. } => None,
     }
 }

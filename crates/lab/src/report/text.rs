@@ -1,4 +1,4 @@
-//! The report as an aligned table. It computes nothing that the report does not have.
+//! The report as a table of at most 80 columns. It computes nothing that the report does not have.
 
 use super::Report;
 use crate::measure::{ErrorClass, Latency, Tally};
@@ -6,10 +6,12 @@ use crate::verdict::Outcome;
 
 const LABEL_WIDTH: usize = 18;
 
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
 /// What the closed model means for the latencies.
-const CLOSED: &str = "\
-closed loop: users wait for each reply, so a stall keeps them from asking; the omission gap is what
-the 99th percentile would be longer if they had asked all the same";
+const CLOSED: &str = "closed loop: users wait for each reply, so a stall keeps them from asking; \
+    the omission gap is what the 99th percentile would be longer if they had asked all the same";
 
 pub(super) fn render(report: &Report) -> String {
     let mut table = Table(String::new());
@@ -21,13 +23,17 @@ pub(super) fn render(report: &Report) -> String {
     describe_errors(&mut table, report);
     let Table(mut text) = table;
     if !report.is_open {
-        text.push_str(&format!("\n{CLOSED}\n"));
+        text.push('\n');
+        text.push_str(&wrapped("", CLOSED, 0));
     }
     text.push_str(&validity(report));
+    if let Some(hint) = report.hint() {
+        text.push_str(&wrapped("next: ", &hint, 6));
+    }
     text
 }
 
-/// The last lines: whether to believe it, and if not, why.
+/// Whether to believe it, and if not, why.
 fn validity(report: &Report) -> String {
     let outcome = report.outcome();
     let meaning = match outcome {
@@ -37,7 +43,7 @@ fn validity(report: &Report) -> String {
     };
     let mut text = format!("\n{}: {meaning}\n", outcome.name());
     for reason in report.verdict.doubts.iter().chain(&report.verdict.failures) {
-        text.push_str(&format!("- {reason}\n"));
+        text.push_str(&wrapped("- ", reason, 2));
     }
     text
 }
@@ -47,8 +53,35 @@ struct Table(String);
 
 impl Table {
     fn row(&mut self, label: &str, value: impl AsRef<str>) {
-        self.0.push_str(&format!("{label:LABEL_WIDTH$}{}\n", value.as_ref()));
+        let label = format!("{label:LABEL_WIDTH$}");
+        self.0.push_str(&wrapped(&label, value.as_ref(), LABEL_WIDTH));
     }
+}
+
+/// A text after `first`, broken between words where the line would be too long, and then indented.
+/// A word that is longer than a line keeps together.
+fn wrapped(first: &str, text: &str, indent: usize) -> String {
+    let mut out = first.to_owned();
+    let mut column = first.chars().count();
+    let mut is_first = true;
+    // Not by white space at large: columns of a table are apart by more than one space.
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !is_first && !word.is_empty() && column + 1 + length > WIDTH {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if !is_first {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+        is_first = false;
+    }
+    out.push('\n');
+    out
 }
 
 fn describe_load(table: &mut Table, report: &Report) {
@@ -108,42 +141,58 @@ fn describe_latency(table: &mut Table, report: &Report) {
 
 type Read = fn(&Latency) -> Option<f64>;
 
+/// A row for each operation: how many, how often, both latencies.
 fn describe_operations(table: &mut Table, report: &Report) {
+    let seconds = report.duration.as_secs_f64();
     for (title, operations) in
         [("operation", &report.operations), ("in the background", &report.background)]
     {
         if operations.is_empty() {
             continue;
         }
-        let header = format!(
-            "{:>10} {:>8} {:>10} {:>10} {:>10}",
-            "", "failed", "p50 ms", "p90 ms", "p99 ms"
-        );
-        table.row(title, header);
+        table.row(title, format!("{:>24} {:^17}   {:^17}", "", "service ms", "response ms"));
+        let cells = ["count", "/s", "failed", "p50", "p99", "p50", "p99"].map(str::to_owned);
+        table.row("", columns(&cells));
         for (name, tally) in operations {
-            let ms = |quantile| {
-                let value = tally.response().percentile_ms(quantile);
-                value.map_or("n too small".to_owned(), |ms| format!("{ms:.3}"))
+            let ms = |latency: &Latency, quantile| match latency.percentile_ms(quantile) {
+                Some(ms) if ms < 1_000.0 => format!("{ms:.3}"),
+                Some(ms) => format!("{ms:.0}"),
+                None => format!("n<{}", Latency::samples_needed(quantile)),
             };
-            let cells = format!(
-                "{:>10} {:>8} {:>10} {:>10} {:>10}",
+            let per_second = if seconds > 0.0 { tally.successes() as f64 / seconds } else { 0.0 };
+            let (service, response) = (tally.service(), tally.response());
+            let cells = [
                 grouped(tally.operations()),
+                if per_second < 10_000.0 {
+                    format!("{per_second:.1}")
+                } else {
+                    format!("{per_second:.0}")
+                },
                 grouped(tally.errors().total()),
-                ms(0.5),
-                ms(0.9),
-                ms(0.99)
-            );
-            table.row(&format!("  {name}"), cells);
+                ms(service, 0.5),
+                ms(service, 0.99),
+                ms(response, 0.5),
+                ms(response, 0.99),
+            ];
+            let name: String = name.chars().take(LABEL_WIDTH - 3).collect();
+            table.row(&format!("  {name}"), columns(&cells));
         }
     }
+}
+
+fn columns(cells: &[String; 7]) -> String {
+    let [count, rate, failed, a, b, c, d] = cells;
+    format!("{count:>9} {rate:>7} {failed:>6} {a:>8} {b:>8}   {c:>8} {d:>8}")
 }
 
 fn describe_cost(table: &mut Table, report: &Report) {
     let generator = microseconds(report.generator_us_per_request());
     let server = microseconds(report.server_us_per_request());
     table.row("CPU per request", format!("generator {generator}, server {server}"));
-    let mib = report.measured.bytes_received() as f64 / f64::from(1 << 20);
-    table.row("received", format!("{mib:.1} MiB"));
+    let bytes = report.measured.bytes_received();
+    let mib = bytes as f64 / f64::from(1 << 20);
+    let each = bytes as f64 / report.measured.operations().max(1) as f64;
+    table.row("received", format!("{mib:.1} MiB, {each:.0} bytes per request"));
     table.row("connections", format!("{} opened", grouped(report.connections)));
 }
 
@@ -196,4 +245,26 @@ fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let text = "word ".repeat(30);
+        let lines = wrapped("label   ", text.trim_end(), 8);
+        assert!(lines.lines().count() > 1 && lines.ends_with("word\n"));
+        assert!(lines.lines().all(|line| line.len() <= WIDTH && !line.ends_with(' ')), "{lines}");
+        assert!(lines.lines().skip(1).all(|line| line.starts_with("        word")), "{lines}");
+        let long = "x".repeat(100);
+        assert_eq!(wrapped("a ", &long, 2), format!("a {long}\n"));
+        assert_eq!(wrapped("a ", "b   c", 2), "a b   c\n");
+    }
+
+    #[test]
+    fn digits_are_in_groups() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    }
 }

@@ -4,7 +4,7 @@
 use crate::server::{OK, Server, Then, send, serve, serve_one_then, wait_for_close};
 use crate::{assert_only, errors, plan, report};
 use lab::engine::RunError;
-use lab::hit::{Hit, HitError};
+use lab::hit::Hit;
 use lab::measure::ErrorClass;
 use lab::report::Report;
 use lab::transport::ReachError;
@@ -165,11 +165,7 @@ fn a_refused_connection_before_the_run_is_no_report() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let plan = Hit::new(format!("http://{address}/x").parse().unwrap());
     match plan.run(|_| {}) {
-        Err(HitError::Run(RunError::Reach(ReachError::Connect {
-            origin: target,
-            address: tried,
-            source,
-        }))) => {
+        Err(RunError::Reach(ReachError::Connect { origin: target, address: tried, source })) => {
             assert_eq!((target, tried), (address.to_string(), address));
             assert_eq!(source.kind(), ErrorKind::ConnectionRefused);
         }
@@ -204,7 +200,7 @@ fn connections_refused_during_the_run_are_counted() {
 fn a_host_without_address_is_no_report() {
     let plan = Hit::new("http://../".parse().unwrap());
     match plan.run(|_| {}) {
-        Err(HitError::Run(RunError::Reach(ReachError::Resolve { host, .. }))) => {
+        Err(RunError::Reach(ReachError::Resolve { host, .. })) => {
             assert_eq!(host, "..");
         }
         other => panic!("{other:?}"),
@@ -225,11 +221,8 @@ fn a_plan_that_cannot_be_run_and_a_process_that_is_not_there_are_no_reports() {
     let server = serve(|_, stream| send(stream, OK));
     let mut plan = plan(&server, 1);
     plan.server_pid = Some(u32::MAX);
-    assert!(matches!(
-        plan.run(|_| {}),
-        Err(HitError::Run(RunError::ServerCpu { pid: u32::MAX, .. }))
-    ));
+    assert!(matches!(plan.run(|_| {}), Err(RunError::ServerCpu { pid: u32::MAX, .. })));
     plan.users = 0;
-    assert!(matches!(plan.run(|_| {}), Err(HitError::Run(RunError::Plan(_)))));
+    assert!(matches!(plan.run(|_| {}), Err(RunError::Plan(_))));
     assert!(server.seen().is_empty());
 }

@@ -10,7 +10,7 @@ mod replies;
 mod server;
 mod sessions;
 
-use lab::hit::{Hit, HitError};
+use lab::hit::Hit;
 use lab::measure::{ErrorClass, Errors};
 use lab::report::Report;
 use server::Server;
@@ -32,16 +32,14 @@ fn report(plan: &Hit) -> Report {
     report
 }
 
-/// The errors of a run in which nothing succeeded.
+/// The errors of a run in which nothing succeeded, and which is void therefore.
 fn errors(plan: &Hit) -> Errors {
-    match plan.run(|_| {}) {
-        Err(HitError::NothingSucceeded { sent, errors, .. }) => {
-            assert_eq!(sent, errors.total());
-            *errors
-        }
-        Err(other) => panic!("{other}"),
-        Ok(report) => panic!("{}", report.to_text()),
-    }
+    let report = report(plan);
+    let text = report.to_text();
+    assert!(text.contains("INVALID: ") && text.contains("no operation succeeded"), "{text}");
+    let phases = [&report.ramp_up, &report.measured, &report.drain];
+    assert!(phases.iter().all(|tally| tally.successes() == 0), "{text}");
+    report.measured.errors().clone()
 }
 
 /// What must hold in every report.

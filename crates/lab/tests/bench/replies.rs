@@ -130,7 +130,7 @@ fn errors_of_the_application_are_counted_by_status() {
 }
 
 #[test]
-fn a_run_in_which_everything_is_an_error_is_no_report() {
+fn a_run_in_which_everything_is_an_error_is_void() {
     let server = serve_bytes(b"HTTP/1.1 503 Full\r\nContent-Length: 0\r\n\r\n");
     let errors = errors(&plan(&server, 7));
     assert_eq!((errors.count(ErrorClass::Status5xx), errors.total()), (7, 7));

@@ -2,11 +2,12 @@
 
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
+use super::load;
 use super::value::{self, ValueError};
 use lab::limits::{
     DURATION_MAX, PIPELINE_MAX, RATE_MAX, REQUEST_TIMEOUT_MAX, STREAMS_MAX, THREADS_MAX, USERS_MAX,
 };
-use lab::plan::{Arrivals, Protocol, Transport};
+use lab::plan::{Arrivals, Gate, Protocol, Transport};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,10 +17,11 @@ use std::time::Duration;
 pub struct BenchArguments {
     /// What is requested; `{key}` in it is replaced by a number below `keys`.
     pub url: String,
-    /// Users at the same time, each with one connection; in the open model the most at once.
-    pub users: Option<usize>,
-    /// Requests a second, whatever the server does.
-    pub rate: Option<f64>,
+    /// Users at the same time, each with one connection, level after level; in the open model the
+    /// most at once. Empty: the default.
+    pub users: Vec<(f64, f64)>,
+    /// Requests a second, whatever the server does, level after level. Empty: the closed model.
+    pub rate: Vec<(f64, f64)>,
     /// How they are spread.
     pub arrivals: Arrivals,
     /// How long the load goes on before it is measured.
@@ -47,7 +49,11 @@ pub struct BenchArguments {
     /// How requests travel.
     pub transport: Transport,
     /// A server on this machine whose CPU time is reported too.
-    pub server_pid: Option<u32>,
+    pub pid: Option<u32>,
+    /// What the run must keep.
+    pub gates: Vec<Gate>,
+    /// Whether nothing is shown while it goes on.
+    pub quiet: bool,
     /// Whether the report is JSON.
     pub json: bool,
     /// Whether the rows of the GLASS benchmark of 2007 stand beside the result.
@@ -61,16 +67,18 @@ pub enum Body {
     Text(String),
     /// A file.
     File(PathBuf),
+    /// Standard input.
+    Stdin,
 }
 
 impl Default for BenchArguments {
     fn default() -> Self {
         Self {
             url: String::new(),
-            users: None,
-            rate: None,
+            users: Vec::new(),
+            rate: Vec::new(),
             arrivals: Arrivals::Poisson,
-            warm_up: Duration::from_secs(1),
+            warm_up: Duration::from_secs(10),
             duration: Duration::from_secs(10),
             requests: None,
             seed: 1,
@@ -82,7 +90,9 @@ impl Default for BenchArguments {
             keys: 10_000,
             threads: 1,
             transport: Transport::default(),
-            server_pid: None,
+            pid: None,
+            gates: Vec::new(),
+            quiet: false,
             json: false,
             glass: false,
         }
@@ -107,34 +117,37 @@ pub const SPEC: Spec<BenchArguments> = Spec {
         if arguments.url.is_empty() {
             return Err(UsageError::Missing { command: "bench", what: "a URL" });
         }
+        let is_one = match arguments.users.as_slice() {
+            [] => true,
+            [(from, to)] => from == to,
+            _ => false,
+        };
+        if !arguments.rate.is_empty() && !is_one {
+            let what = "one number of users at most with --rate: `-c N`";
+            return Err(UsageError::Missing { command: "bench", what });
+        }
         Ok(())
     },
 };
-
-const RATE: &str = "a number of requests a second, up to 10 million";
 
 const FLAGS: &[Flag<BenchArguments>] = &[
     Flag {
         long: "users",
         short: Some('c'),
         takes: Takes::Value("N", |arguments, value| {
-            arguments.users = Some(value::count(value, 1..=USERS_MAX as u64)? as usize);
+            arguments.users = load::levels(value, USERS_MAX as f64, true)?;
             Ok(())
         }),
-        about: "users at once, one connection each [10; 1000 with --rate]",
+        about: "users at once, or 10,20,40 or 1..50 [10; open 1000]",
     },
     Flag {
         long: "rate",
         short: None,
         takes: Takes::Value("N", |arguments, value| {
-            let rate: f64 = value::parsed(value, RATE)?;
-            if !(rate.is_finite() && rate > 0.0 && rate <= RATE_MAX) {
-                return Err(ValueError::expected(RATE));
-            }
-            arguments.rate = Some(rate);
+            arguments.rate = load::levels(value, RATE_MAX, false)?;
             Ok(())
         }),
-        about: "open model: N requests a second, whatever the server does",
+        about: "open model: N requests a second, or 0..900, or 100,200",
     },
     Flag {
         long: "arrivals",
@@ -153,10 +166,12 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         long: "warm-up",
         short: None,
         takes: Takes::Value("TIME", |arguments, value| {
-            arguments.warm_up = value::duration(value, DURATION_MAX)?;
+            let is_none = matches!(value.to_str(), Some("0" | "0s"));
+            let time = || value::duration(value.clone(), DURATION_MAX);
+            arguments.warm_up = if is_none { Duration::ZERO } else { time()? };
             Ok(())
         }),
-        about: "load for so long before it is measured [1s]",
+        about: "load for so long before it is measured, or 0s [10s]",
     },
     Flag {
         long: "requests",
@@ -207,7 +222,7 @@ const FLAGS: &[Flag<BenchArguments>] = &[
             arguments.body = body(value)?;
             Ok(())
         }),
-        about: "send this body, or this file's; a {nonce} always differs",
+        about: "send this, a file, or with @- stdin; {nonce} differs",
     },
     Flag {
         long: "keys",
@@ -253,7 +268,7 @@ const FLAGS: &[Flag<BenchArguments>] = &[
                 arguments.transport.protocol = Protocol::Http2 { streams: 1 };
             }
         }),
-        about: "speak HTTP/2: by ALPN on https, by prior knowledge on http",
+        about: "HTTP/2: by ALPN on https, by prior knowledge on http",
     },
     Flag {
         long: "streams",
@@ -297,13 +312,28 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         about: "https: accept any certificate",
     },
     Flag {
-        long: "server-pid",
+        long: "pid",
         short: None,
         takes: Takes::Value("PID", |arguments, value| {
-            arguments.server_pid = Some(value::count(value, 1..=u64::from(u32::MAX))? as u32);
+            arguments.pid = Some(value::count(value, 1..=u64::from(u32::MAX))? as u32);
             Ok(())
         }),
         about: "report this process's CPU time for each request too",
+    },
+    Flag {
+        long: "gate",
+        short: None,
+        takes: Takes::Value("'NAME<N'", |arguments, value| {
+            arguments.gates.push(load::gate(value)?);
+            Ok(())
+        }),
+        about: "p99<50ms, errors<1% or rate>1000: else it is FAILED",
+    },
+    Flag {
+        long: "quiet",
+        short: Some('q'),
+        takes: Takes::Nothing(|arguments| arguments.quiet = true),
+        about: "show nothing while it goes on",
     },
     Flag {
         long: "json",
@@ -330,6 +360,9 @@ fn header(value: OsString) -> Result<(String, String), ValueError> {
 
 fn body(value: OsString) -> Result<Body, ValueError> {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    if value == "@-" {
+        return Ok(Body::Stdin);
+    }
     if let Some(path) = value.as_bytes().strip_prefix(b"@") {
         return Ok(Body::File(OsString::from_vec(path.to_vec()).into()));
     }
@@ -364,53 +397,16 @@ mod tests {
 
     #[test]
     fn every_flag_has_its_effect() {
-        let words = [
-            "bench",
-            "u",
-            "-c",
-            "64",
-            "--rate",
-            "0.5",
-            "--arrivals",
-            "even",
-            "--warm-up",
-            "2s",
-            "-d15s",
-            "-n",
-            "9",
-            "--new-session",
-            "--method",
-            "PUT",
-            "--header",
-            "A: b:c",
-            "--header",
-            "D:e",
-            "--body",
-            "@file",
-            "--keys",
-            "1000",
-            "--seed",
-            "3",
-            "--timeout",
-            "500ms",
-            "--threads",
-            "2",
-            "--streams",
-            "8",
-            "--http2",
-            "--no-keep-alive",
-            "--ca",
-            "roots.pem",
-            "--insecure",
-            "--server-pid",
-            "7",
-            "--json",
-            "--glass",
-        ];
+        // With one word that has a space in it, and so on a line of its own.
+        let line = "bench u -c 64 --rate 0.5 --arrivals even --warm-up 2s -d15s -n 9 --new-session \
+            --method PUT --header D:e --body @file --keys 1000 --seed 3 --timeout 500ms \
+            --threads 2 --streams 8 --http2 --no-keep-alive --ca roots.pem --insecure --pid 7 \
+            --gate errors<50% -q --json --glass --header";
+        let words: Vec<&str> = line.split_whitespace().chain(["A: b:c"]).collect();
         let expected = BenchArguments {
             url: "u".into(),
-            users: Some(64),
-            rate: Some(0.5),
+            users: vec![(64.0, 64.0)],
+            rate: vec![(0.5, 0.5)],
             arrivals: Arrivals::Even,
             warm_up: Duration::from_secs(2),
             duration: Duration::from_secs(15),
@@ -419,12 +415,14 @@ mod tests {
             timeout: Duration::from_millis(500),
             new_session: true,
             method: "PUT".into(),
-            headers: vec![("A".into(), "b:c".into()), ("D".into(), "e".into())],
+            headers: vec![("D".into(), "e".into()), ("A".into(), "b:c".into())],
             body: Body::File("file".into()),
             keys: 1000,
             threads: 2,
             transport: transport(),
-            server_pid: Some(7),
+            pid: Some(7),
+            gates: vec![Gate::Errors { at_most: 0.5 }],
+            quiet: true,
             json: true,
             glass: true,
         };
@@ -435,6 +433,15 @@ mod tests {
     fn a_body_may_be_text() {
         let body = parsed(&["bench", "u", "--body", "{\"a\":1}"]).map(|arguments| arguments.body);
         assert_eq!(body, Ok(Body::Text("{\"a\":1}".into())));
+        let body = parsed(&["bench", "u", "--body", "@-"]).map(|arguments| arguments.body);
+        assert_eq!(body, Ok(Body::Stdin));
+    }
+
+    #[test]
+    fn levels_of_users_do_not_go_with_a_rate() {
+        let error = parsed(&["bench", "u", "--rate", "1..9", "-c", "1..2"]).expect_err("both");
+        assert!(error.contains("with --rate"), "{error}");
+        assert!(parsed(&["bench", "u", "--rate", "1..9", "-c", "20"]).is_ok());
     }
 
     #[test]
@@ -442,6 +449,9 @@ mod tests {
         for (flag, bad) in [
             ("--header", "no colon"),
             ("-c", "0"),
+            ("-c", "10001"),
+            ("-c", "1.5"),
+            ("--gate", "p99"),
             ("--rate", "0"),
             ("--rate", "nan"),
             ("--arrivals", "often"),
@@ -450,7 +460,7 @@ mod tests {
             ("--streams", "0"),
             ("--pipeline", "1001"),
             ("--keys", "-1"),
-            ("--server-pid", "4294967296"),
+            ("--pid", "4294967296"),
         ] {
             let error = parsed(&["bench", "u", flag, bad]).expect_err(bad);
             assert!(error.starts_with(&format!("{flag}: expected ")), "{error}");

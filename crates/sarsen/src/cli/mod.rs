@@ -5,6 +5,7 @@ mod bench;
 mod errors;
 mod flag;
 mod help;
+mod load;
 mod nearest;
 mod new;
 mod null_server;

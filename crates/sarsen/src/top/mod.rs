@@ -1,23 +1,21 @@
 //! `sarsen top`: watches a server that runs on this machine, by its admin socket. On a terminal it
 //! shows a look after the other until `q`; elsewhere it prints one and ends.
 //!
-//! `look` makes rates of two answers, `screen` makes text of that, `terminal` has the keys.
+//! `look` makes rates of two answers, `screen` makes text of that.
 
 mod look;
 mod screen;
-mod terminal;
 
 use crate::admin::{AskError, Running};
 use crate::cli::TopArguments;
 use crate::exit::Exit;
+use crate::terminal::{self, Key, Terminal};
 use look::Look;
 use screen::{KEYS, Order};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
 use std::thread;
-use terminal::{Key, Terminal};
 use thiserror::Error;
 
 /// Why there is nothing to see.
@@ -83,16 +81,8 @@ fn watch(running: &mut Running, arguments: &TopArguments) -> Result<(), TopError
     }
 }
 
-/// A screen full of it: what does not fit is left out.
+/// A screen full of it.
 fn text(look: &Look, order: Order, terminal: &Terminal) -> String {
-    let (rows, columns) = terminal.size();
-    let lines = screen::lines(look, order, rows);
-    let mut text = String::new();
-    for line in lines.iter().take(rows.saturating_sub(2)) {
-        let line: String = line.chars().take(columns).collect();
-        write!(text, "{line}\x1b[K\r\n").expect("a string takes everything");
-    }
-    let keys: String = KEYS.chars().take(columns).collect();
-    write!(text, "\x1b[J\x1b[{rows};1H{keys}\x1b[K").expect("a string takes everything");
-    text
+    let (rows, _) = terminal.size();
+    terminal.page(&screen::lines(look, order, rows), KEYS)
 }

@@ -133,11 +133,13 @@ fn the_tally_equals_the_hits_of_a_load() {
         let site = counter();
         let server = site.start();
         let url = server.url("/");
-        let mut arguments = vec!["bench", &url, "-c", "10", "-d", "1s", "--json"];
+        let mut arguments =
+            vec!["bench", &url, "-c", "10", "--warm-up", "1s", "-d", "1s", "--json"];
         arguments.extend(new_session.then_some("--new-session"));
         let output = run(&arguments);
         let report = String::from_utf8(output.stdout).expect("text");
-        assert_eq!(output.status.code(), Some(0), "{report}");
+        // INVALID where the machine is busy: then the figures are doubtful, and the hits are not.
+        assert!(matches!(output.status.code(), Some(0 | 9)), "{report}");
         let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
         let hits = hits(&report);
         assert!(hits > 0, "{report}");

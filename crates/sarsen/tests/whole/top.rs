@@ -2,12 +2,8 @@
 //! conflicts, which always finishes.
 
 use crate::harness::{Server, Site, sarsen, test_app};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use crate::on_terminal::OnTerminal;
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::process::{Child, Stdio};
 use std::thread;
 
 const CLIENTS: usize = 100;
@@ -63,53 +59,14 @@ fn a_storm_of_a_hundred_clients_on_one_document_finishes_and_is_seen() {
     assert!(String::from_utf8_lossy(&gone.stderr).contains("no server runs on"), "{gone:?}");
 }
 
-/// A program on a terminal of its own.
-struct OnTerminal {
-    screen: File,
-    child: Child,
-    shown: String,
-}
-
-impl OnTerminal {
-    fn start(site: &Site) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).expect("it is ours");
-        unlockpt(&master).expect("it opens");
-        let size = Winsize { ws_row: 12, ws_col: 70, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).expect("a size");
-        let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("UTF-8");
-        let end = OpenOptions::new().read(true).write(true).open(name).expect("its other end");
-        let mut command = sarsen();
-        command.args(["top", "--every", "1s", "--data"]).arg(site.data());
-        command.stdin(Stdio::from(end.try_clone().expect("a copy"))).stdout(Stdio::from(end));
-        let child = command.spawn().expect("it starts");
-        // The other end is open in the child alone, so that reading ends with it.
-        drop(command);
-        Self { screen: File::from(master), child, shown: String::new() }
-    }
-
-    /// Reads what is shown until it holds `words`.
-    fn wait_for(&mut self, words: &str) {
-        let mut bytes = [0; 4096];
-        while !self.shown.contains(words) {
-            let read = self.screen.read(&mut bytes).unwrap_or_default();
-            assert!(read > 0, "it ended without showing {words:?}: {:?}", self.shown);
-            self.shown.push_str(&String::from_utf8_lossy(&bytes[..read]));
-        }
-    }
-
-    fn press(&mut self, key: &[u8]) {
-        self.shown.clear();
-        self.screen.write_all(key).expect("the terminal takes it");
-    }
-}
-
 #[test]
 fn on_a_terminal_it_shows_look_after_look_until_q() {
     let site = Site::with_app(test_app("storm"));
     let server = site.start();
     storm(&server);
-    let mut terminal = OnTerminal::start(&site);
+    let mut top = sarsen();
+    top.args(["top", "--every", "1s", "--data"]).arg(site.data());
+    let mut terminal = OnTerminal::start(top, (12, 70));
     terminal.wait_for("\u{1b}[?1049h");
     terminal.wait_for("POST /hit");
     terminal.wait_for("q quit");
@@ -122,6 +79,6 @@ fn on_a_terminal_it_shows_look_after_look_until_q() {
     terminal.wait_for("HANDLER");
     terminal.press(b"q");
     terminal.wait_for("\u{1b}[?1049l");
-    assert!(terminal.child.wait().expect("it ends").success());
+    assert!(terminal.wait().success());
     assert!(server.stop().success());
 }

@@ -39,7 +39,8 @@ impl Generator<'_> {
         let mut command = Command::new(&self.documents.sarsen);
         command.arg("bench").args(flags(request, &format!("@{}", body.display())));
         let url = format!("{}{}", self.server.origin(row.transport), request.path);
-        command.arg(url).args(["-d", &format!("{}s", self.documents.seconds), "--json"]);
+        let seconds = format!("{}s", self.documents.seconds);
+        command.arg(url).args(["--warm-up", "1s", "-d", &seconds, "--json", "-q"]);
         let before = cpu::of_tree(self.server.pid());
         let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         let used = cpu::of_tree(self.server.pid()).saturating_sub(before);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// What `--only` may name.
 pub const NAME: &str = "memory and reload";
 
-/// Gems of the smaller server and of the larger one; what lies between them is so many gems' memory.
+/// Gems of the smaller server and of the larger one; what lies between is so many gems' memory.
 const GEMS: (usize, usize) = (1, 9);
 
 /// Requests to each server before its memory is read, so that every gem has run.

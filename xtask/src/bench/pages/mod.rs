@@ -146,7 +146,8 @@ impl Pages {
     fn try_load(&self, server: &Server, row: Row, seconds: u64) -> Result<Sample, String> {
         let mut command = Command::new(&self.sarsen);
         command.arg("bench").arg(format!("http://{}{}", server.authority, row.page.path()));
-        command.args(row.page.flags(row.users)).args(["-d", &format!("{seconds}s"), "--json"]);
+        command.args(row.page.flags(row.users));
+        command.args(["--warm-up", "1s", "-d", &format!("{seconds}s"), "--json", "-q"]);
         let before = server.cpu();
         let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
         let used = server.cpu().saturating_sub(before);

@@ -73,6 +73,20 @@ impl Terminal {
         }
     }
 
+    /// A screen full of lines, with the keys on the last: what does not fit is left out.
+    pub fn page(&self, lines: &[String], keys: &str) -> String {
+        let (rows, columns) = self.size();
+        let mut page = String::new();
+        for line in lines.iter().take(rows.saturating_sub(2)) {
+            page.extend(line.chars().take(columns));
+            page.push_str("\x1b[K\r\n");
+        }
+        page.push_str(&format!("\x1b[J\x1b[{rows};1H"));
+        page.extend(keys.chars().take(columns));
+        page.push_str("\x1b[K");
+        page
+    }
+
     /// Shows `text` from the upper left corner on.
     pub fn show(&self, text: &str) -> io::Result<()> {
         write(&format!("\x1b[H{text}"))
@@ -82,7 +96,7 @@ impl Terminal {
     pub fn key(&self, wait: Duration) -> io::Result<Option<Key>> {
         let until = Instant::now() + wait;
         loop {
-            if self.ended.load(Ordering::Relaxed) {
+            if self.ended.swap(false, Ordering::Relaxed) {
                 return Ok(Some(Key::Quit));
             }
             let left = until.saturating_duration_since(Instant::now());
