@@ -2,7 +2,8 @@
 
 use crate::cli::{BenchArguments, Body};
 use crate::exit::Exit;
-use crate::live;
+use crate::record::{self, RecordError};
+use lab::archive::{self, About, Spec};
 use lab::engine::RunError;
 use lab::hit::{Hit, Request};
 use lab::limits::REQUEST_BODY_BYTES_MAX;
@@ -11,6 +12,7 @@ use lab::report::Report;
 use lab::target::TargetError;
 use lab::transport::ReachError;
 use lab::verdict::Outcome;
+use serde_json::json;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ pub enum BenchError {
     },
     /// The run itself.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(#[from] RecordError),
 }
 
 impl BenchError {
@@ -40,7 +42,7 @@ impl BenchError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Target(_) | Self::Body { .. } => Exit::Usage,
-            Self::Run(error) => exit_of(error),
+            Self::Run(error) => error.exit(),
         }
     }
 }
@@ -75,10 +77,32 @@ pub struct Finished {
 /// Runs to the end.
 pub fn run(arguments: BenchArguments) -> Result<Finished, BenchError> {
     let (json, glass, quiet) = (arguments.json, arguments.glass, arguments.quiet);
+    let about = about(&arguments);
     let plan = hit(arguments)?.plan();
-    let findings = live::carry_out(&plan, quiet, Vec::new())?;
-    let report = Report::new(&plan, &findings);
+    let report = record::carry_out(&plan, quiet, about.as_ref())?;
     Ok(Finished { text: render(&report, json, glass), exit: exit_with(&report) })
+}
+
+/// What the archive is told, if it is to keep the run.
+fn about(arguments: &BenchArguments) -> Option<About> {
+    let runs = match (&arguments.runs, arguments.archive) {
+        (Some(runs), _) => runs.clone(),
+        (None, true) => archive::folder(),
+        (None, false) => return None,
+    };
+    let words = record::command_line();
+    let data = match &arguments.body {
+        Body::File(path) => vec![path.clone()],
+        Body::Text(_) | Body::Stdin => Vec::new(),
+    };
+    Some(About {
+        runs,
+        spec: Spec::Json(json!({ "command": "bench", "arguments": words.get(2..) })),
+        data,
+        arguments: words,
+        build: record::build(),
+        ..About::default()
+    })
 }
 
 /// Users of the open model come into being as they are needed, so there may be many.

@@ -14,6 +14,7 @@ mod logger;
 mod machine;
 mod new;
 mod null_server;
+mod record;
 mod serve;
 mod signals;
 mod tasks;

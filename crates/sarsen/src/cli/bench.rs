@@ -52,6 +52,10 @@ pub struct BenchArguments {
     pub pid: Option<u32>,
     /// What the run must keep.
     pub gates: Vec<Gate>,
+    /// Whether it is kept in the folder of runs.
+    pub archive: bool,
+    /// The folder, if it is another; then it is kept in any case.
+    pub runs: Option<PathBuf>,
     /// Whether nothing is shown while it goes on.
     pub quiet: bool,
     /// Whether the report is JSON.
@@ -92,6 +96,8 @@ impl Default for BenchArguments {
             transport: Transport::default(),
             pid: None,
             gates: Vec::new(),
+            archive: false,
+            runs: None,
             quiet: false,
             json: false,
             glass: false,
@@ -330,6 +336,21 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         about: "p99<50ms, errors<1% or rate>1000: else it is FAILED",
     },
     Flag {
+        long: "archive",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.archive = true),
+        about: "keep the run in ./runs, or in the folder $SARSEN_RUNS",
+    },
+    Flag {
+        long: "runs",
+        short: None,
+        takes: Takes::Value("DIR", |arguments, value| {
+            arguments.runs = Some(value::folder(value)?);
+            Ok(())
+        }),
+        about: "keep it in this folder",
+    },
+    Flag {
         long: "quiet",
         short: Some('q'),
         takes: Takes::Nothing(|arguments| arguments.quiet = true),
@@ -401,7 +422,7 @@ mod tests {
         let line = "bench u -c 64 --rate 0.5 --arrivals even --warm-up 2s -d15s -n 9 --new-session \
             --method PUT --header D:e --body @file --keys 1000 --seed 3 --timeout 500ms \
             --threads 2 --streams 8 --http2 --no-keep-alive --ca roots.pem --insecure --pid 7 \
-            --gate errors<50% -q --json --glass --header";
+            --gate errors<50% --archive --runs kept -q --json --glass --header";
         let words: Vec<&str> = line.split_whitespace().chain(["A: b:c"]).collect();
         let expected = BenchArguments {
             url: "u".into(),
@@ -422,6 +443,8 @@ mod tests {
             transport: transport(),
             pid: Some(7),
             gates: vec![Gate::Errors { at_most: 0.5 }],
+            archive: true,
+            runs: Some("kept".into()),
             quiet: true,
             json: true,
             glass: true,

@@ -6,6 +6,7 @@ use crate::on_terminal::OnTerminal;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A null server, killed when it is dropped.
@@ -127,4 +128,31 @@ fn on_a_terminal_it_is_watched_and_q_ends_it() {
     terminal.wait_for("INVALID: ");
     terminal.wait_for("ended before its time");
     assert_eq!(terminal.wait().code(), Some(9));
+}
+
+#[test]
+fn a_run_is_archived_whatever_becomes_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("kept");
+    let runs = runs.to_str().expect("UTF-8");
+    let kept = |name: &str| {
+        let folders = std::fs::read_dir(runs).expect("the folder of runs");
+        let folders = folders.map(|run| run.expect("an entry").path()).filter(|run| run.is_dir());
+        let read = |folder: PathBuf| std::fs::read_to_string(folder.join(name)).expect("a file");
+        folders.map(read).collect::<Vec<String>>()
+    };
+    let server = NullServer::start(&["--latency", "fixed:1ms"]);
+    let output = bench(&server.url, &["-n", "20", "-c", "1", "-q", "--runs", runs]);
+    let table = text(&output.stdout);
+    assert_eq!(text(&output.stderr), "", "-q tells nothing");
+    assert_eq!(kept("report.txt"), [table]);
+    let url = server.url.clone();
+    drop(server);
+    let output = bench(&url, &["-n", "20", "-c", "1", "--runs", runs]);
+    assert_eq!(output.status.code(), Some(6), "{output:?}");
+    let verdicts = kept("verdict.json");
+    assert_eq!(verdicts.len(), 2);
+    assert!(
+        verdicts.iter().any(|text| text.contains("INVALID") && text.contains("cannot connect"))
+    );
 }
