@@ -8,6 +8,7 @@ use crate::transport::{Failure, Reading, Reply, Server};
 use bytes::Bytes;
 use h2::client::SendRequest;
 use h2::{Reason, RecvStream};
+use http::Request;
 use http::response::Parts;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -18,19 +19,27 @@ use tokio::sync::Mutex;
 #[derive(Default)]
 pub(crate) struct Channel {
     /// Locked while one of them opens it.
-    open: Mutex<Option<SendRequest<Bytes>>>,
+    open: Mutex<Option<Open>>,
     parsed: RefCell<Parsed>,
+}
+
+/// An open connection.
+#[derive(Clone)]
+struct Open {
+    send: SendRequest<Bytes>,
+    /// What the server gave as the reason of its end; streams that it had begun with are not told.
+    ended: Rc<RefCell<Option<String>>>,
 }
 
 /// A user's side of it.
 pub(crate) struct Sender {
     channel: Rc<Channel>,
-    send: Option<SendRequest<Bytes>>,
+    open: Option<Open>,
 }
 
 impl Sender {
     pub(crate) fn new(channel: Rc<Channel>) -> Self {
-        Self { channel, send: None }
+        Self { channel, open: None }
     }
 
     /// Sees to it that the connection is open, and says whether this opened it.
@@ -38,12 +47,12 @@ impl Sender {
     /// # Errors
     /// [`Failure::Connect`] or [`Failure::Tls`], or that it was closed at once.
     pub(crate) async fn open(&mut self, server: &Server) -> Result<bool, Failure> {
-        if is_open(&mut self.send).await {
+        if is_open(&mut self.open).await {
             return Ok(false);
         }
         let mut open = self.channel.open.lock().await;
         if is_open(&mut open).await {
-            self.send.clone_from(&open);
+            self.open.clone_from(&open);
             return Ok(false);
         }
         let stream = server.open().await?;
@@ -54,12 +63,17 @@ impl Sender {
             .max_header_list_size(HEAD_BYTES_MAX as u32)
             .handshake(stream);
         let (send, connection) = handshake.await.map_err(failure)?;
+        let opened = Open { send, ended: Rc::default() };
+        let ended = Rc::clone(&opened.ended);
         tokio::task::spawn_local(async move {
-            // Its streams are told why it ends, and whoever waits for them is.
-            let _told = connection.await;
+            if let Err(error) = connection.await
+                && error.is_go_away()
+            {
+                *ended.borrow_mut() = Some(go_away(&error));
+            }
         });
-        *open = Some(send.clone());
-        self.send = Some(send);
+        *open = Some(opened.clone());
+        self.open = Some(opened);
         Ok(true)
     }
 
@@ -74,33 +88,42 @@ impl Sender {
         let is_tls = server.route.tls.is_some();
         let taken = self.channel.parsed.borrow_mut().take_apart(request, is_tls);
         let (request, body) = taken.map_err(|why| Failure::Malformed(Malformed::Http2(why)))?;
-        let send = self.send.as_mut().ok_or(Failure::Unprocessed(1))?;
-        let is_bodiless = body.is_empty();
-        let (response, mut stream) = send.send_request(request, is_bodiless).map_err(failure)?;
-        if !is_bodiless {
-            stream.send_data(body, true).map_err(failure)?;
-        }
-        let (parts, body) = response.await.map_err(failure)?.into_parts();
-        *received += take_fields(&parts, reading)?;
-        let body_bytes = read_body(body, reading, received).await?;
-        match parts.status.as_u16() {
-            status @ 200..600 => Ok(Reply { status, keep_alive: true, body_bytes }),
-            status => Err(Malformed::Status(status).into()),
+        let open = self.open.as_mut().ok_or(Failure::Unprocessed(1))?;
+        let reply = exchange(&mut open.send, request, body, (reading, received)).await;
+        match (reply, open.ended.borrow().clone()) {
+            (Err(Failure::Broken(_)), Some(reason)) => Err(Failure::Reset(reason)),
+            (reply, _) => reply,
         }
     }
 }
 
-async fn is_open(send: &mut Option<SendRequest<Bytes>>) -> bool {
-    match send {
-        None => false,
-        Some(open) => {
-            let is_open = poll_fn(|cx| open.poll_ready(cx)).await.is_ok();
-            if !is_open {
-                *send = None;
-            }
-            is_open
-        }
+async fn exchange(
+    send: &mut SendRequest<Bytes>,
+    request: Request<()>,
+    body: Bytes,
+    (reading, received): (&mut Reading<'_>, &mut u64),
+) -> Result<Reply, Failure> {
+    let is_bodiless = body.is_empty();
+    let (response, mut stream) = send.send_request(request, is_bodiless).map_err(failure)?;
+    if !is_bodiless {
+        stream.send_data(body, true).map_err(failure)?;
     }
+    let (parts, body) = response.await.map_err(failure)?.into_parts();
+    *received += take_fields(&parts, reading)?;
+    let body_bytes = read_body(body, reading, received).await?;
+    match parts.status.as_u16() {
+        status @ 200..600 => Ok(Reply { status, keep_alive: true, body_bytes }),
+        status => Err(Malformed::Status(status).into()),
+    }
+}
+
+async fn is_open(open: &mut Option<Open>) -> bool {
+    let Some(Open { send, .. }) = open else { return false };
+    let is_open = poll_fn(|cx| send.poll_ready(cx)).await.is_ok();
+    if !is_open {
+        *open = None;
+    }
+    is_open
 }
 
 /// How many bytes the fields have, uncompressed.
@@ -158,12 +181,16 @@ fn failure(error: h2::Error) -> Failure {
         () if error.is_go_away() && error.is_remote() && reason == Some(Reason::NO_ERROR) => {
             Failure::Unprocessed(1)
         }
-        () if error.is_go_away() && error.is_remote() => {
-            Failure::Reset(format!("ended the connection (GOAWAY): {name}"))
-        }
+        () if error.is_go_away() && error.is_remote() => Failure::Reset(go_away(&error)),
         () if error.is_reset() && error.is_remote() => {
             Failure::Reset(format!("reset the stream: {name}"))
         }
         () => Failure::Malformed(Malformed::Http2(error.to_string())),
     }
+}
+
+fn go_away(error: &h2::Error) -> String {
+    let reason = error.reason();
+    let name = reason.as_ref().map_or("no reason", Reason::description);
+    format!("ended the connection (GOAWAY): {name}")
 }

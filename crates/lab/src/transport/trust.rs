@@ -122,18 +122,32 @@ fn read(path: &Path) -> Result<Vec<u8>, TrustError> {
 pub(crate) fn explain(error: &io::Error) -> String {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match tls {
+        Some(rustls::Error::InvalidCertificate(why)) => format!("TLS failed: {}", refuse(why)),
         Some(tls) => format!("TLS failed: {tls}{}", hint(tls)),
         None => format!("the TLS handshake broke off: {error}; does the server speak TLS there?"),
     }
 }
 
-fn hint(error: &rustls::Error) -> &'static str {
-    use rustls::Error::{AlertReceived, InvalidCertificate, InvalidMessage};
-    match error {
-        InvalidCertificate(CertificateError::UnknownIssuer) => {
-            "; if it is to be trusted, name its authority with --ca FILE"
+fn refuse(why: &CertificateError) -> String {
+    const ANY: &str = "--insecure accepts any certificate";
+    match why {
+        CertificateError::UnknownIssuer => format!(
+            "the server's certificate is signed by nobody who is trusted; name its authority with \
+             --ca FILE, or take --insecure ({why})"
+        ),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            format!("the server's certificate has expired; {ANY} ({why})")
         }
-        InvalidCertificate(_) => "; --insecure accepts any certificate",
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            format!("the server's certificate is for another name: {why}; {ANY}")
+        }
+        _ => format!("the server's certificate is refused: {why}; {ANY}"),
+    }
+}
+
+fn hint(error: &rustls::Error) -> &'static str {
+    use rustls::Error::{AlertReceived, InvalidMessage};
+    match error {
         AlertReceived(rustls::AlertDescription::NoApplicationProtocol) => {
             ": the server does not speak the protocol that was asked for"
         }
