@@ -3,7 +3,9 @@
 
 use crate::engine::{self, RunError, Watch};
 use crate::measure::Interval;
-use crate::plan::{Arrivals, Gate, Load, Phases, Plan, Stage, Step, Template, Transport};
+use crate::plan::{
+    Arrivals, Body, Gate, Keys, Load, Phases, Plan, Stage, Step, Template, Transport,
+};
 use crate::progress::Tick;
 use crate::report::Report;
 use crate::target::Target;
@@ -103,7 +105,10 @@ impl Hit {
             let template = |text: &str| Template::of_hit(text.as_bytes());
             let headers = self.request.headers.iter();
             step.headers = headers.map(|(name, value)| (name.clone(), template(value))).collect();
-            step.body = Template::of_hit(&self.request.body);
+            step.body = match self.request.body.as_slice() {
+                [] => Body::Empty,
+                body => Body::Template(Template::of_hit(body)),
+            };
         }
         plan.load = match self.rate {
             None => Load::Closed { users: self.stages(self.users as f64) },
@@ -123,7 +128,7 @@ impl Hit {
             transport: self.transport.clone(),
             threads: self.threads,
             new_session: self.new_session,
-            keys: self.keys,
+            keys: Keys { count: self.keys, zipf: 0.0 },
             seed: self.seed,
             request_timeout: self.request_timeout,
             drain: self.drain,

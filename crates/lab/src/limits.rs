@@ -67,6 +67,55 @@ pub const CHUNK_OVERHEAD_BYTES_MAX: usize = 16 << 10;
 /// malformed, because going on without them would silently be another load.
 pub const COOKIE_BYTES_MAX: usize = 8 << 10;
 
+/// Most bytes of a reply's body that checks and extractions can look at. Longer: a failed check.
+pub const BODY_KEPT_BYTES_MAX: usize = 4 << 20;
+
+/// What of a user's buffers stays between operations. Larger ones are given back.
+pub const BUFFER_IDLE_BYTES_MAX: usize = 64 << 10;
+
+/// Most bytes of one variable. More: a failed check.
+pub const VARIABLE_BYTES_MAX: usize = 64 << 10;
+
+/// Replies that are kept with their operations' errors, in a run. Later ones are counted only.
+pub const SAMPLES_MAX: usize = 10;
+
+/// Most bytes of the body of a reply that is kept. What is beyond them is left out.
+pub const SAMPLE_BYTES_MAX: usize = 64 << 10;
+
+/// Most redirects that a step may follow. More: `PlanError::Redirects`.
+pub const REDIRECTS_MAX: u32 = 20;
+
+/// Most requests of a parallel step, and most connections for the parts of a page. More:
+/// `PlanError::Parallel`.
+pub const PARALLEL_MAX: usize = 64;
+
+/// Paths of which a user remembers the entity tag and date. With more, it forgets the oldest.
+pub const VALIDATORS_MAX: usize = 128;
+
+/// Longest entity tag or date that is remembered. A longer one is not.
+pub const VALIDATOR_BYTES_MAX: usize = 256;
+
+/// Parts of pages that a user's browser remembers in a session. With more it forgets all, as if
+/// its cache had been emptied.
+pub const RESOURCES_REMEMBERED_MAX: usize = 512;
+
+/// Parts of one page that are fetched. More: a failed check, for the rest would silently be left
+/// out.
+pub const RESOURCES_MAX: usize = 256;
+
+/// Largest data file. Larger: `DataError::TooLarge`.
+pub const DATA_BYTES_MAX: usize = 256 << 20;
+
+/// Most columns of a data file. More: `DataError::Columns`.
+pub const DATA_COLUMNS_MAX: usize = 256;
+
+/// Most keys of a key space with Zipf's law, which is drawn in floating point. More:
+/// `PlanError::Keys`.
+pub const ZIPF_KEYS_MAX: u64 = 1 << 40;
+
+/// Largest exponent of Zipf's law. Larger: `PlanError::Exponent`.
+pub const ZIPF_EXPONENT_MAX: f64 = 1.5;
+
 /// Longest latency the histograms tell apart. Longer ones are recorded as this one.
 pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
 

@@ -19,6 +19,11 @@ impl Random {
         Self::of_user(Self { state: seed ^ (stream << 56) }.number(), user)
     }
 
+    /// A sequence of its own that hangs on this one's next number.
+    pub(crate) fn split(&mut self) -> Self {
+        Self { state: self.number() }
+    }
+
     /// The next number.
     pub(crate) fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -25,16 +25,7 @@ fn plan(law: Law) -> Plan {
     let url = format!("http://{}/", server.local_addr().unwrap());
     std::thread::spawn(move || server.serve());
     let mut plan = Plan::hit(url.parse().unwrap());
-    let step = |path: &str| {
-        let step = HttpStep {
-            origin: 0,
-            method: "GET".into(),
-            path: Template::fixed(path),
-            headers: Vec::new(),
-            body: Template::default(),
-        };
-        Step::Http(Box::new(step))
-    };
+    let step = |path: &str| Step::Http(Box::new(HttpStep::new("GET", Template::fixed(path))));
     let operation =
         |name: &str, steps| Operation { name: name.into(), steps, pacing: Pacing::None };
     plan.operations = vec![

@@ -15,6 +15,7 @@ mod recorder;
 mod runs;
 mod seconds;
 mod space;
+mod steps_json;
 mod summary;
 mod sums;
 pub(crate) mod utc;

@@ -2,9 +2,9 @@
 //! them, whatever stood in the file or on the command line. It is for people and for comparison; a
 //! run is made again from `spec.toml` or `spec.json`.
 
+use super::steps_json;
 use crate::plan::{
-    Distribution, Endpoint, Gate, HttpStep, Load, Mix, Observe, Operation, Pacing, Piece, Plan,
-    Process, Protocol, Stage, Step, Template, Transport, Trust, Validity,
+    Endpoint, Gate, Load, Mix, Observe, Plan, Process, Protocol, Stage, Transport, Trust, Validity,
 };
 use serde_json::{Map, Value, json};
 use std::time::Duration;
@@ -16,6 +16,8 @@ pub(super) fn of(plan: &Plan) -> Value {
         background.map(|b| json!({ "operation": name(b.operation), "per_second": b.rate }));
     let shares = plan.mix.shares(plan.operations.len());
     let shares = shares.into_iter().enumerate().map(|(o, share)| (name(o), share.into()));
+    let operations = plan.operations.iter();
+    let operations = operations.map(|operation| steps_json::operation(plan, operation));
     json!({
         "name": plan.name,
         "seed": plan.seed,
@@ -30,11 +32,13 @@ pub(super) fn of(plan: &Plan) -> Value {
         },
         "transport": transport(&plan.transport),
         "servers": plan.origins.iter().map(|origin| origin.authority()).collect::<Vec<_>>(),
-        "operations": plan.operations.iter().map(operation).collect::<Vec<_>>(),
+        "operations": operations.collect::<Vec<_>>(),
         "mix": mix(&plan.mix),
         "mix_shares": Value::Object(shares.collect::<Map<_, _>>()),
         "background": background.collect::<Vec<_>>(),
-        "keys": plan.keys,
+        "keys": { "count": plan.keys.count, "zipf": plan.keys.zipf },
+        "variables": plan.variables.iter().map(steps_json::variable).collect::<Vec<_>>(),
+        "data": plan.data.iter().map(steps_json::data).collect::<Vec<_>>(),
         "new_session": plan.new_session,
         "request_timeout_s": seconds(plan.request_timeout),
         "gates": plan.gates.iter().map(|g| gate(g, &name)).collect::<Vec<_>>(),
@@ -130,55 +134,6 @@ fn mix(mix: &Mix) -> Value {
         Mix::Sequence(operations) => json!({ "kind": "sequence", "operations": operations }),
         Mix::Sequences(sequences) => json!({ "kind": "sequences", "weighted": sequences }),
     }
-}
-
-fn operation(operation: &Operation) -> Value {
-    json!({
-        "name": operation.name,
-        "steps": operation.steps.iter().map(step).collect::<Vec<_>>(),
-        "pacing": match &operation.pacing {
-            Pacing::None => Value::Null,
-            Pacing::Think(time) => json!({ "think": distribution(time) }),
-            Pacing::Cycle(time) => json!({ "cycle": distribution(time) }),
-        },
-    })
-}
-
-fn distribution(distribution: &Distribution) -> Value {
-    json!({ "law": format!("{distribution:?}"), "mean_s": seconds(distribution.mean()) })
-}
-
-fn step(step: &Step) -> Value {
-    match step {
-        Step::Http(step) => http(step),
-        Step::Pause(time) => json!({ "pause": distribution(time) }),
-    }
-}
-
-fn http(step: &HttpStep) -> Value {
-    let headers = step.headers.iter().map(|(name, value)| (name.clone(), template(value).into()));
-    json!({
-        "server": step.origin,
-        "method": step.method,
-        "path": template(&step.path),
-        "headers": Value::Object(headers.collect::<Map<_, _>>()),
-        "body": template(&step.body),
-    })
-}
-
-/// With its open places in braces.
-fn template(template: &Template) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
-        Piece::Key => "{key}".to_owned(),
-        Piece::Other => "{other}".to_owned(),
-        Piece::Nonce => "{nonce}".to_owned(),
-        Piece::User => "{user}".to_owned(),
-        Piece::Iteration => "{iteration}".to_owned(),
-        Piece::Random(from, to) => format!("{{random:{from}..{to}}}"),
-        Piece::Letters(count) => format!("{{letters:{count}}}"),
-    };
-    template.pieces.iter().map(piece).collect()
 }
 
 fn gate(gate: &Gate, name: &dyn Fn(usize) -> String) -> Value {

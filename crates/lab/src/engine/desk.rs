@@ -2,9 +2,11 @@
 //! to start. Everything on it belongs to one thread, so nothing is locked.
 
 use super::budget::Budget;
+use super::extract::Finder;
 use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
-use crate::measure::{Done, Interval};
+use crate::limits::SAMPLES_MAX;
+use crate::measure::{Done, Interval, Sample};
 use crate::plan::{Load, Plan, Stage};
 use crate::progress::Counters;
 use crate::transport::{Route, Server};
@@ -36,6 +38,10 @@ pub(crate) struct Desk {
     counters: Arc<Counters>,
     interval: RefCell<Interval>,
     connections: Cell<u64>,
+    /// Looks into replies, for whoever does.
+    pub(crate) finder: RefCell<Finder>,
+    /// Replies kept so far with the reason why they were not what they had to be.
+    samples: Cell<usize>,
     in_flight: Cell<u32>,
     /// When `in_flight` changed last.
     changed: Cell<Instant>,
@@ -56,6 +62,8 @@ impl Desk {
             counters,
             interval: RefCell::new(interval),
             connections: Cell::new(0),
+            finder: RefCell::default(),
+            samples: Cell::new(0),
             in_flight: Cell::new(0),
             changed,
             over: Cell::new(false),
@@ -118,6 +126,24 @@ impl Desk {
     fn phase(&self, from: Instant, now: Instant) -> Phase {
         let is_open = !matches!(self.brief.plan.load, Load::Closed { .. });
         self.brief.timetable.phase(from, if is_open { from } else { now })
+    }
+
+    /// When a request that is made now must be over.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.brief.timetable.deadline(Instant::now(), self.brief.plan.request_timeout)
+    }
+
+    /// Whether replies are kept with the reason why they are not what they have to be.
+    pub(crate) fn wants_samples(&self) -> bool {
+        self.samples.get() < SAMPLES_MAX
+    }
+
+    /// Keeps a reply with the reason, if there is room.
+    pub(crate) fn note_sample(&self, sample: impl FnOnce() -> Sample) {
+        if self.wants_samples() {
+            self.samples.set(self.samples.get() + 1);
+            self.interval.borrow_mut().samples.push(sample());
+        }
     }
 
     /// Notes how late an operation of the open model was sent.

@@ -3,21 +3,31 @@
 //! nothing; that is `verdict`.
 
 mod alarm;
+mod browser;
 mod budget;
+mod checks;
 mod conductor;
 mod desk;
+mod extract;
 mod fill;
+mod lane;
+mod mind;
+mod multipart;
 mod prepared;
+mod reference;
 mod schedule;
 mod step;
 mod timetable;
+mod together;
 mod user;
+mod validators;
+mod variables;
 mod watch;
 mod worker;
+mod written;
 
 pub(crate) use alarm::Alarm;
 pub use conductor::{Findings, RunError, ServerCpu, run};
-pub(crate) use fill::{Fill, push_decimal};
 pub use timetable::Phase;
 pub(crate) use timetable::Timetable;
 pub use watch::{All, Watch};

@@ -1,33 +1,104 @@
 //! A plan's steps in the form in which they are carried out: what can be known before the run is
 //! not looked up in it.
 
-use crate::http1;
-use crate::plan::{Distribution, Plan, Step};
+use super::checks::Judge;
+use super::lane::{Errand, Versions};
+use super::written;
+use crate::plan::{Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template};
+use std::collections::BTreeSet;
 
 /// All of a plan's steps.
 pub(crate) struct Prepared {
-    /// By operation.
-    pub(crate) operations: Vec<Vec<Action>>,
+    pub(crate) operations: Vec<Operation>,
+}
+
+/// An operation.
+pub(crate) struct Operation {
+    pub(crate) actions: Vec<Action>,
+    /// The data files of which it needs a row.
+    pub(crate) data: Vec<usize>,
 }
 
 /// A step.
 pub(crate) enum Action {
-    /// A request to one of the plan's servers.
-    Http(usize, Box<http1::Prepared>),
+    Http(Box<Request>),
+    Parallel(Vec<Request>),
     Pause(Distribution),
+    NewSession,
+}
+
+/// A request to one of the plan's servers.
+pub(crate) struct Request {
+    pub(crate) wire: written::Prepared,
+    pub(crate) errand: Errand,
+    pub(crate) judge: Judge,
+    pub(crate) resources: Option<Resources>,
 }
 
 impl Prepared {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let action = |step: &Step| match step {
-            Step::Http(step) => {
-                let wire = http1::Prepared::new(&plan.origins[step.origin], step, &plan.transport);
-                Action::Http(step.origin, Box::new(wire))
-            }
-            Step::Pause(distribution) => Action::Pause(*distribution),
-        };
-        let operations = plan.operations.iter();
-        let operations = operations.map(|operation| operation.steps.iter().map(action).collect());
+        let operations = plan.operations.iter().map(|operation| {
+            let mut data = BTreeSet::new();
+            let mut request = |step: &HttpStep| {
+                note_data(step, &mut data);
+                Request::new(plan, step)
+            };
+            let actions = operation.steps.iter().map(|step| match step {
+                Step::Http(step) => Action::Http(Box::new(request(step))),
+                Step::Parallel(steps) => Action::Parallel(steps.iter().map(&mut request).collect()),
+                Step::Pause(distribution) => Action::Pause(*distribution),
+                Step::NewSession => Action::NewSession,
+            });
+            let actions = actions.collect();
+            Operation { actions, data: data.into_iter().collect() }
+        });
         Self { operations: operations.collect() }
+    }
+}
+
+impl Request {
+    fn new(plan: &Plan, step: &HttpStep) -> Self {
+        let versions = if step.conditional { Versions::Asked } else { Versions::Ignored };
+        let judge = Judge::new(step);
+        Self {
+            wire: written::Prepared::new(&plan.origins[step.origin], step, &plan.transport),
+            errand: Errand {
+                server: step.origin,
+                redirects: step.redirects,
+                versions,
+                keeps: judge.keeps(step.resources.is_some()),
+            },
+            judge,
+            resources: step.resources,
+        }
+    }
+}
+
+/// Notes the data files that a step's templates name.
+fn note_data(step: &HttpStep, data: &mut BTreeSet<usize>) {
+    let mut note = |template: &Template| {
+        for mut piece in &template.pieces {
+            while let Piece::Coded(_, coded) = piece {
+                piece = coded;
+            }
+            if let Piece::Data { file, .. } = piece {
+                data.insert(*file);
+            }
+        }
+    };
+    note(&step.path);
+    step.headers.iter().for_each(|(_, value)| note(value));
+    match &step.body {
+        Body::Empty => {}
+        Body::Template(template) => note(template),
+        Body::Multipart(parts) => parts.iter().for_each(|part| note(&part.content)),
+    }
+    for check in &step.checks {
+        match check {
+            Check::Contains(template) | Check::Lacks(template) | Check::Equals(_, template) => {
+                note(template);
+            }
+            Check::Status(_) | Check::Bytes(..) | Check::Within(..) => {}
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! One user: what it remembers, and its way through operations, one at a time.
 
-use super::desk::{Brief, Desk};
-use super::fill::Fill;
+use super::browser::Browser;
+use super::desk::Desk;
+use super::lane::{Lane, Memory};
+use super::mind::Mind;
 use super::prepared::Action;
 use super::step::{Failure, Trip};
 use super::timetable::Timetable;
@@ -10,8 +12,6 @@ use crate::limits::RECONNECT_PAUSE;
 use crate::measure::{Done, ErrorClass};
 use crate::plan::{Load, Pacing, Plan, Position, Stage};
 use crate::random::Random;
-use crate::transport::Client;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -19,45 +19,25 @@ use tokio::time::Instant;
 /// How often a user that the ramp has sent away looks whether it is wanted again.
 const AWAY: Duration = Duration::from_millis(50);
 
-/// Numbers that an operation draws before its first step, so that they do not depend on what the
-/// server answers.
-#[derive(Clone, Copy)]
-pub(crate) struct Draw {
-    key: u64,
-    other: u64,
-    nonce: u64,
-}
-
-impl Draw {
-    /// `key` and `other` are two numbers below `keys`, every pair as likely as any; if there is one
-    /// number only, they are the same.
-    pub(crate) fn new(random: &mut Random, keys: u64) -> Self {
-        let (key, nonce) = (random.below(keys), random.number());
-        let distance = if keys > 1 { 1 + nonce % (keys - 1) } else { 0 };
-        Self { key, other: (key + distance) % keys, nonce }
-    }
-}
-
 /// A user of the servers.
 pub(crate) struct User {
     pub(super) desk: Rc<Desk>,
     pub(super) number: usize,
     /// Chooses operations.
     choice: Random,
-    /// Fills in what they send.
-    pub(super) content: Random,
     /// Draws pauses.
     pauses: Random,
     position: Position,
-    pub(super) iteration: u64,
-    /// By server.
-    pub(super) clients: Vec<Client>,
-    pub(super) jars: Vec<RefCell<Jar>>,
-    draw: Draw,
-    /// The request as it is sent, and its body; kept so that the next needs no memory.
-    pub(super) buffers: (Vec<u8>, Vec<u8>),
-    /// Of the replies in the operation so far.
-    pub(super) statuses: Vec<u16>,
+    /// What its requests are filled in from.
+    pub(super) mind: Mind,
+    /// What its requests tell servers of those before.
+    pub(super) memory: Memory,
+    pub(super) browser: Browser,
+    /// Its requests that are under way at the same time; the first one is always there.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) trip: Trip,
+    /// The operation under way.
+    pub(super) operation: usize,
     /// When its last operation was to start.
     last_start: Option<Instant>,
 }
@@ -65,22 +45,21 @@ pub(crate) struct User {
 impl User {
     /// The user of this number. Must be made inside a runtime.
     pub(crate) fn new(desk: Rc<Desk>, number: usize) -> Self {
-        let Brief { plan, .. } = &desk.brief;
-        let servers = &desk.servers;
+        let plan = &desk.brief.plan;
         let stream = |stream| Random::of_stream(plan.seed, number as u64, stream);
-        let mut content = stream(1);
+        let servers = plan.origins.len();
+        let mut mind = Mind::new(plan, number);
         Self {
             number,
             choice: stream(0),
             pauses: stream(2),
-            draw: Draw::new(&mut content, plan.keys),
-            content,
             position: Position::default(),
-            iteration: 0,
-            clients: servers.iter().map(|server| Client::new(server, number)).collect(),
-            jars: servers.iter().map(|_| RefCell::default()).collect(),
-            buffers: (Vec::new(), Vec::new()),
-            statuses: Vec::new(),
+            browser: Browser::new(mind.content.unit()),
+            mind,
+            memory: Memory::new(servers),
+            lanes: vec![Lane::new(number, servers)],
+            trip: Trip::default(),
+            operation: 0,
             last_start: None,
             desk,
         }
@@ -117,7 +96,7 @@ impl User {
     /// Takes an arrival of the open model: what it sends goes by the number of that, not by who
     /// happened to be free.
     pub(crate) fn arrive(&mut self, number: u64) {
-        self.content = Random::of_stream(self.plan().seed, number, 1);
+        self.mind.arrive(&self.desk.brief.plan, number);
         self.pauses = Random::of_stream(self.plan().seed, number, 2);
     }
 
@@ -133,7 +112,7 @@ impl User {
 
     /// Notes what it leaves behind.
     pub(crate) fn leave(self) {
-        self.desk.leave(self.clients.iter().map(|client| client.opened).sum());
+        self.desk.leave(self.lanes.iter().map(Lane::opened).sum());
     }
 
     /// Waits until the next operation is to start, and says when that is.
@@ -152,18 +131,17 @@ impl User {
 
     /// Performs an operation that was to start at `intended`, and notes what became of it.
     pub(crate) async fn perform(&mut self, operation: usize, intended: Instant) {
-        self.draw();
+        self.draw(operation);
         let is_open = !matches!(self.plan().load, Load::Closed { .. });
         let is_paced = self.plan().operations[operation].pacing != Pacing::None;
         let cycle = self.last_start.filter(|_| is_paced).map(|last| intended - last);
         self.last_start = Some(intended);
         let now = Instant::now();
         self.desk.begin(now);
-        self.statuses.clear();
-        let mut trip = Trip { operation, sent: None, received: 0 };
-        let result = self.walk(&mut trip).await;
+        self.trip.begin();
+        let result = self.walk(operation).await;
         let finished = Instant::now();
-        let sent = trip.sent.unwrap_or(now);
+        let sent = self.trip.sent.get().unwrap_or(now);
         if is_open {
             self.desk.lagged(intended, sent.saturating_duration_since(intended));
         }
@@ -173,13 +151,14 @@ impl User {
             service: finished - sent,
             response: finished - intended.min(sent),
             cycle,
-            received: trip.received,
-            statuses: &self.statuses,
+            received: self.trip.received.get(),
+            statuses: self.trip.statuses.get_mut(),
             failure: class.zip(failure),
         };
         // The phase goes by when it was sent, as long as nothing else was intended.
         let from = if is_open || is_paced { intended } else { sent };
         self.desk.end(operation, from, finished, &done);
+        self.lanes.iter_mut().for_each(Lane::give_back);
         if class == Some(ErrorClass::Connect) {
             // A server that is away is not answered with a busy loop.
             let end = self.desk.brief.timetable.last;
@@ -187,59 +166,35 @@ impl User {
         }
     }
 
-    fn draw(&mut self) {
+    fn draw(&mut self, operation: usize) {
         let desk = Rc::clone(&self.desk);
         let plan = &desk.brief.plan;
-        self.draw = Draw::new(&mut self.content, plan.keys);
+        self.operation = operation;
+        self.mind.begin(plan, &desk.brief.prepared, operation);
         if plan.new_session {
-            self.jars.iter_mut().for_each(|jar| jar.get_mut().forget());
+            self.renew();
         }
-        self.iteration += 1;
+    }
+
+    /// Comes as somebody new.
+    fn renew(&mut self) {
+        self.memory.jars.iter_mut().for_each(|jar| Jar::forget(jar.get_mut()));
+        self.browser.renew(self.mind.content.unit());
     }
 
     /// The steps, one after the other, until one fails.
-    async fn walk(&mut self, trip: &mut Trip) -> Result<(), Failure> {
+    async fn walk(&mut self, operation: usize) -> Result<(), Failure> {
         let desk = Rc::clone(&self.desk);
-        for action in &desk.brief.prepared.operations[trip.operation] {
+        for action in &desk.brief.prepared.operations[operation].actions {
             match action {
-                Action::Http(server, request) => self.request(*server, request, trip).await?,
+                Action::Http(request) => self.request(request).await?,
+                Action::Parallel(requests) => self.parallel(requests).await?,
                 Action::Pause(distribution) => {
-                    tokio::time::sleep(distribution.draw(&mut self.pauses)).await;
+                    tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
                 }
+                Action::NewSession => self.renew(),
             }
         }
         Ok(())
-    }
-
-    /// What its templates are filled in from, and the buffers for requests.
-    pub(super) fn fill(&mut self) -> (Fill<'_>, (&mut Vec<u8>, &mut Vec<u8>)) {
-        let fill = Fill {
-            key: self.draw.key,
-            other: self.draw.other,
-            nonce: self.draw.nonce,
-            user: self.number as u64,
-            iteration: self.iteration - 1,
-            random: &mut self.content,
-        };
-        (fill, (&mut self.buffers.0, &mut self.buffers.1))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn another_key_is_never_the_same_one() {
-        let mut random = Random::of_user(1, 2);
-        let draws: Vec<Draw> = (0..10_000).map(|_| Draw::new(&mut random, 3)).collect();
-        for key in 0..3 {
-            for other in (0..3).filter(|other| *other != key) {
-                let found = draws.iter().filter(|d| d.key == key && d.other == other).count();
-                assert!((1_400..1_950).contains(&found), "{key} and {other}: {found}");
-            }
-        }
-        assert!(draws.iter().all(|d| d.key != d.other && d.other < 3));
-        assert_eq!(Draw::new(&mut random, 1).other, 0);
     }
 }

@@ -9,11 +9,9 @@ mod head;
 mod own;
 mod pipeline;
 mod reply;
-mod request;
 
 pub(crate) use cookies::Jar;
 pub(crate) use deadline::Deadline;
 pub(crate) use head::{HeadCache, Malformed};
 pub(crate) use own::Own;
 pub(crate) use pipeline::{Pipeline, Place};
-pub(crate) use request::Prepared;

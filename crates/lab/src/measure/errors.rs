@@ -20,11 +20,14 @@ pub enum ErrorClass {
     Status4xx,
     /// A complete reply with a status from 500 to 599.
     Status5xx,
+    /// A reply in which something is not as the plan says, or from which the next request cannot be
+    /// made.
+    Check,
 }
 
 impl ErrorClass {
     /// Every class, in the order reports have.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Connect,
         Self::Tls,
         Self::Timeout,
@@ -32,6 +35,7 @@ impl ErrorClass {
         Self::Malformed,
         Self::Status4xx,
         Self::Status5xx,
+        Self::Check,
     ];
 
     /// Its name in reports.
@@ -44,6 +48,7 @@ impl ErrorClass {
             Self::Malformed => "malformed",
             Self::Status4xx => "status_4xx",
             Self::Status5xx => "status_5xx",
+            Self::Check => "check",
         }
     }
 }

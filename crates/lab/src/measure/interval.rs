@@ -1,8 +1,10 @@
 //! Tallies by operation and phase: those of one second, and those of the whole run.
 
 use super::latency::Latency;
+use super::sample::Sample;
 use super::tally::Tally;
 use crate::engine::Phase;
+use crate::limits::SAMPLES_MAX;
 
 /// What one thread, or all of them, measured in one second.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Interval {
     pub dropped: u64,
     /// The time that operations were in flight, summed over them, in seconds.
     pub in_flight_s: f64,
+    /// The first replies with which operations failed.
+    pub samples: Vec<Sample>,
 }
 
 impl Interval {
@@ -30,6 +34,7 @@ impl Interval {
             send_lag: Latency::new(),
             dropped: 0,
             in_flight_s: 0.0,
+            samples: Vec::new(),
         }
     }
 
@@ -56,6 +61,8 @@ impl Interval {
         self.send_lag.merge(&other.send_lag);
         self.dropped += other.dropped;
         self.in_flight_s += other.in_flight_s;
+        let room = SAMPLES_MAX.saturating_sub(self.samples.len());
+        self.samples.extend(other.samples.iter().take(room).cloned());
     }
 }
 
@@ -108,5 +115,10 @@ impl Totals {
     /// Arrivals that found no user free.
     pub fn dropped(&self) -> u64 {
         self.0.dropped
+    }
+
+    /// The first replies with which operations failed, in any phase.
+    pub fn samples(&self) -> &[Sample] {
+        &self.0.samples
     }
 }

@@ -4,6 +4,7 @@
 mod errors;
 mod interval;
 mod latency;
+mod sample;
 mod series;
 mod statuses;
 mod tally;
@@ -11,6 +12,7 @@ mod tally;
 pub use errors::{ErrorClass, Errors};
 pub use interval::{Interval, Totals};
 pub use latency::Latency;
+pub use sample::Sample;
 pub use series::{Column, Row, Series, SeriesHead};
 pub use statuses::Statuses;
 pub(crate) use tally::Done;

@@ -1,7 +1,6 @@
 //! Whether a plan can be run: what the engine relies on, so that it need not look again.
 
-use super::operation::{HttpStep, Step};
-use super::{Load, MixError, Plan};
+use super::{Load, MixError, Plan, check_steps};
 use crate::limits;
 use std::time::Duration;
 use thiserror::Error;
@@ -46,6 +45,12 @@ pub enum PlanError {
     /// The method cannot be sent.
     #[error("\"{0}\" is not a method that can be sent; expected one like GET or PUT")]
     Method(String),
+    /// The path cannot be sent.
+    #[error(
+        "\"{0}\" is not a path that can be sent: it begins with / and has no spaces or control \
+         characters; percent-encode them"
+    )]
+    Path(String),
     /// A field's name or value holds characters it must not.
     #[error("the header \"{0}\" cannot be sent: its name or value holds forbidden characters")]
     Header(String),
@@ -73,6 +78,35 @@ pub enum PlanError {
     /// The audit cannot be made.
     #[error("the audit: {0}")]
     Audit(String),
+    /// Zipf's law cannot be drawn from.
+    #[error(
+        "an exponent of Zipf's law must be from 0 to {max} and its keys from 1 to {keys}; got an \
+         exponent of {exponent} and {count} keys",
+        max = limits::ZIPF_EXPONENT_MAX,
+        keys = limits::ZIPF_KEYS_MAX
+    )]
+    Zipf {
+        /// The exponent.
+        exponent: f64,
+        /// The number of keys.
+        count: u64,
+    },
+    /// Too many redirects are to be followed.
+    #[error("a step may follow at most {max} redirects; got {0}", max = limits::REDIRECTS_MAX)]
+    Redirects(u32),
+    /// Too much is to happen at the same time.
+    #[error(
+        "a parallel step has from 1 to {max} requests, and the parts of a page come on from 1 to \
+         {max} connections; got {0}",
+        max = limits::PARALLEL_MAX
+    )]
+    Parallel(usize),
+    /// A share is none.
+    #[error("the share of sessions with an empty cache must be from 0 to 1; got {0}")]
+    Cold(f64),
+    /// A check that cannot hold.
+    #[error("a check can never hold: from {0} to {1} there is nothing")]
+    Range(String, String),
     /// A number points at nothing.
     #[error("{what} {number} does not exist")]
     Unknown {
@@ -98,7 +132,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.phases.count == Some(0) {
         return Err(PlanError::Zero("the number of requests"));
     }
-    if plan.keys == 0 {
+    if plan.keys.count == 0 {
         return Err(PlanError::Zero("the number of keys"));
     }
     check_times(plan)?;
@@ -117,12 +151,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         return Err(PlanError::Observed(observed));
     }
     plan.audit.fault(plan).map_or(Ok(()), |fault| Err(PlanError::Audit(fault)))?;
-    let mut largest_body = 0;
-    for step in plan.operations.iter().flat_map(|operation| &operation.steps) {
-        if let Step::Http(step) = step {
-            largest_body = largest_body.max(check_http(plan, step)?);
-        }
-    }
+    let largest_body = check_steps::check(plan)?;
     if largest_body.saturating_mul(users) > limits::REQUEST_BODIES_BYTES_MAX {
         return Err(PlanError::BodiesTooLarge { body: largest_body, users });
     }
@@ -147,42 +176,4 @@ fn check_times(plan: &Plan) -> Result<(), PlanError> {
         Some((what, got, max)) => Err(PlanError::TooLong { what, got, max }),
         None => Ok(()),
     }
-}
-
-/// The size of its body before anything is filled in.
-fn check_http(plan: &Plan, step: &HttpStep) -> Result<usize, PlanError> {
-    if step.origin >= plan.origins.len() {
-        return Err(PlanError::Unknown { what: "server", number: step.origin });
-    }
-    if !is_token(&step.method) || step.method == "CONNECT" {
-        return Err(PlanError::Method(step.method.clone()));
-    }
-    for (name, value) in &step.headers {
-        let fixed = value.as_fixed().unwrap_or(b"");
-        if !is_token(name) || !is_field_value(fixed) {
-            return Err(PlanError::Header(name.clone()));
-        }
-        if OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-            return Err(PlanError::OwnHeader(name.clone()));
-        }
-    }
-    let bytes = step.body.fixed_bytes();
-    if bytes > limits::REQUEST_BODY_BYTES_MAX {
-        return Err(PlanError::BodyTooLarge(bytes));
-    }
-    Ok(bytes)
-}
-
-/// Fields that the users themselves keep right.
-const OWN_FIELDS: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Cookie"];
-
-/// A token of RFC 9110 §5.6.2.
-fn is_token(text: &str) -> bool {
-    let is_tchar = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    !text.is_empty() && text.bytes().all(is_tchar)
-}
-
-/// Visible characters, spaces and tabs (RFC 9110 §5.5): nothing that could end the field.
-fn is_field_value(text: &[u8]) -> bool {
-    text.iter().all(|b| *b == b'\t' || (*b >= b' ' && *b != 0x7F))
 }

@@ -4,6 +4,9 @@
 
 mod audit;
 mod check;
+mod check_steps;
+mod data;
+mod json_path;
 mod load;
 mod mix;
 mod observe;
@@ -12,18 +15,25 @@ mod pacing;
 mod template;
 mod transport;
 mod validity;
+mod zipf;
 
 pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
 pub use check::PlanError;
+pub use data::{DataError, DataFile, Order, Rows};
+pub(crate) use json_path::JsonStep;
+pub use json_path::{JsonPath, JsonPathError};
 pub use load::{Arrivals, Load, Phases, Stage};
 pub(crate) use mix::Position;
 pub use mix::{Mix, MixError};
 pub use observe::{Endpoint, Observe, Process};
-pub use operation::{HttpStep, Operation, Step};
+pub use operation::{
+    Body, Check, Extract, ExtractFrom, HttpStep, Keys, Operation, Part, Resources, Step, Variable,
+};
 pub use pacing::{Distribution, Pacing};
-pub use template::{Piece, Template};
+pub use template::{Coding, Piece, Template};
 pub use transport::{Protocol, Transport, Trust};
 pub use validity::{LIMITS, Limit, LimitError, Validity};
+pub use zipf::Zipf;
 
 use crate::target::{Origin, Target};
 use std::time::Duration;
@@ -52,8 +62,12 @@ pub struct Plan {
     pub mix: Mix,
     /// What goes on beside the mix, at a rate of its own and measured apart.
     pub background: Vec<Background>,
-    /// `{key}` becomes a number from 0 to `keys` - 1, each as likely as the other.
-    pub keys: u64,
+    /// What `{key}` and `{other}` are drawn from.
+    pub keys: Keys,
+    /// What each user remembers, beside cookies and validators.
+    pub variables: Vec<Variable>,
+    /// What templates are filled in from.
+    pub data: Vec<DataFile>,
     /// Whether users forget their cookies before every operation, so that the server sees a new
     /// session in each. The connection is kept.
     pub new_session: bool,
@@ -120,13 +134,7 @@ pub enum Gate {
 impl Plan {
     /// 10 users on one thread send GET to `target` for 10 s, after 1 s of ramp-up.
     pub fn hit(target: Target) -> Self {
-        let step = HttpStep {
-            origin: 0,
-            method: "GET".to_owned(),
-            path: Template::of_hit(target.path().as_bytes()),
-            headers: Vec::new(),
-            body: Template::default(),
-        };
+        let step = HttpStep::new("GET", Template::of_hit(target.path().as_bytes()));
         let steps = vec![Step::Http(Box::new(step))];
         let operation = Operation { name: "hit".to_owned(), steps, pacing: Pacing::None };
         let measured = Duration::from_secs(10);
@@ -146,7 +154,9 @@ impl Plan {
             operations: vec![operation],
             mix: Mix::Flat(vec![1.0]),
             background: Vec::new(),
-            keys: 10_000,
+            keys: Keys { count: 10_000, zipf: 0.0 },
+            variables: Vec::new(),
+            data: Vec::new(),
             new_session: false,
             request_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(10),

@@ -1,7 +1,9 @@
 //! What a user does: operations, each of some steps that belong together and are timed as one.
 
+use super::json_path::JsonPath;
 use super::pacing::{Distribution, Pacing};
 use super::template::Template;
+use regex::bytes::Regex;
 
 /// A unit of load, with a name in the report.
 #[derive(Clone, Debug)]
@@ -18,13 +20,18 @@ pub struct Operation {
 /// A part of an operation.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// A request and its reply, which is a success if its status is 2xx or 3xx.
+    /// A request and its reply.
     Http(Box<HttpStep>),
+    /// Several at the same time, each on a connection of its own. All are waited for; then they
+    /// are checked in their order.
+    Parallel(Vec<HttpStep>),
     /// A pause inside the operation; its time counts.
     Pause(Distribution),
+    /// The user comes as somebody new: it forgets its cookies and what its browser has kept.
+    NewSession,
 }
 
-/// An HTTP request.
+/// An HTTP request, what its reply must be, and what is taken of it.
 #[derive(Clone, Debug)]
 pub struct HttpStep {
     /// Which of the plan's servers.
@@ -35,6 +42,139 @@ pub struct HttpStep {
     pub path: Template,
     /// Fields besides `Host`, which may be among them and then replaces the server's.
     pub headers: Vec<(String, Template)>,
-    /// The body; empty: none. Its length is stated all the same where the method expects one.
-    pub body: Template,
+    /// The body.
+    pub body: Body,
+    /// Redirects that are followed; one more is a failed check. 0: a 3xx is the reply.
+    pub redirects: u32,
+    /// Whether the entity tag and the date that the user has of this path are sent, so that a 304
+    /// may come.
+    pub conditional: bool,
+    /// What must hold. Unless the status is among it, that must be below 400.
+    pub checks: Vec<Check>,
+    /// What is kept in variables.
+    pub extract: Vec<Extract>,
+    /// Whether what the page names (style sheets, scripts, images) is fetched, too.
+    pub resources: Option<Resources>,
+}
+
+impl HttpStep {
+    /// A request to the first server without body, fields and checks.
+    pub fn new(method: &str, path: Template) -> Self {
+        Self {
+            origin: 0,
+            method: method.to_owned(),
+            path,
+            headers: Vec::new(),
+            body: Body::Empty,
+            redirects: 0,
+            conditional: false,
+            checks: Vec::new(),
+            extract: Vec::new(),
+            resources: None,
+        }
+    }
+}
+
+/// A request's body.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// None. Its length is stated all the same where the method expects one.
+    Empty,
+    /// Text or bytes.
+    Template(Template),
+    /// `multipart/form-data` (RFC 7578). The `Content-Type` is set with it.
+    Multipart(Vec<Part>),
+}
+
+/// A part of a multipart body.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The field's name.
+    pub name: String,
+    /// The file's name, if it is a file.
+    pub file_name: Option<String>,
+    /// Its media type, if it is told.
+    pub media_type: Option<String>,
+    /// What is in it.
+    pub content: Template,
+}
+
+/// What must hold of a reply; if not, the operation is an error of class check.
+#[derive(Clone, Debug)]
+pub enum Check {
+    /// The status is one of these.
+    Status(Vec<u16>),
+    /// The body has from so many bytes to so many.
+    Bytes(u64, u64),
+    /// The body contains this.
+    Contains(Template),
+    /// The body does not contain this.
+    Lacks(Template),
+    /// The value exists and, as text, is this.
+    Equals(ExtractFrom, Template),
+    /// The value exists and is a number from the first to the second.
+    Within(ExtractFrom, f64, f64),
+}
+
+/// A value that is taken from a reply and kept by the user.
+#[derive(Clone, Debug)]
+pub struct Extract {
+    /// Into which of the plan's variables.
+    pub variable: usize,
+    /// Where it is.
+    pub from: ExtractFrom,
+    /// Of several, one at random rather than the first.
+    pub any: bool,
+    /// Whether it is a failed check if there is none. If not, the variable stays as it is.
+    pub required: bool,
+}
+
+/// A place in a reply.
+#[derive(Clone, Debug)]
+pub enum ExtractFrom {
+    /// Values in a JSON body.
+    Json(JsonPath),
+    /// A field of the head.
+    Header(String),
+    /// What a regular expression's first group (or all of it) matches in the body.
+    Regex(Regex),
+    /// The body as it is.
+    Body,
+    /// The status.
+    Status,
+}
+
+impl ExtractFrom {
+    /// Whether the body is looked at.
+    pub(crate) fn is_of_body(&self) -> bool {
+        !matches!(self, Self::Header(_) | Self::Status)
+    }
+}
+
+/// How the parts of a page are fetched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resources {
+    /// Connections at the same time, beside the page's.
+    pub connections: usize,
+    /// Share of sessions that begin with an empty cache, from 0 to 1. The others have what they
+    /// saw before and ask whether it has changed.
+    pub cold: f64,
+}
+
+/// Something that each user remembers.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// In messages.
+    pub name: String,
+    /// What it is before anything was extracted; none: a step that needs it is a failed check.
+    pub initial: Option<Template>,
+}
+
+/// What `{key}` and `{other}` are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Keys {
+    /// The numbers from 0 to this less one.
+    pub count: u64,
+    /// The exponent of Zipf's law; 0: each is as likely as the other.
+    pub zipf: f64,
 }

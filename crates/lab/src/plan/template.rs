@@ -1,5 +1,8 @@
-//! Text with places left open, filled in for each request with numbers drawn for the operation. It
-//! is taken apart once; filling it in copies bytes.
+//! Text with places left open, filled in for each request with numbers drawn for the operation,
+//! rows of data files and what was taken of replies. It is taken apart once; filling it in copies
+//! bytes.
+
+use super::zipf::Zipf;
 
 /// A text with places left open.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +30,29 @@ pub enum Piece {
     Random(u64, u64),
     /// So many letters and digits, drawn anew at each place.
     Letters(usize),
+    /// A number by Zipf's law, drawn anew at each place.
+    Zipf(Zipf),
+    /// What the user has in one of the plan's variables.
+    Variable(usize),
+    /// A cell of the row that the operation has of one of the plan's data files.
+    Data {
+        /// Which file.
+        file: usize,
+        /// Which column.
+        column: usize,
+    },
+    /// Something, written as its surroundings ask for.
+    Coded(Coding, Box<Piece>),
+}
+
+/// How what is filled in is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// All but letters, digits and `-._~` percent-encoded (RFC 3986 §2.1): for paths, queries and
+    /// forms.
+    Percent,
+    /// Escaped for the inside of a JSON string (RFC 8259 §7). What is not UTF-8 becomes U+FFFD.
+    Json,
 }
 
 impl Template {

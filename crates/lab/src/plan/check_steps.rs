@@ -1,0 +1,205 @@
+//! Whether the steps of a plan can be carried out: what they name exists, and what they send can be
+//! sent.
+
+use super::operation::{Body, Check, ExtractFrom, HttpStep, Step};
+use super::template::{Piece, Template};
+use super::zipf::Zipf;
+use super::{Plan, PlanError};
+use crate::limits;
+
+/// Checks every step, and gives the size of the largest body before anything is filled in.
+pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
+    check_zipf(plan.keys.zipf, plan.keys.count)?;
+    for variable in &plan.variables {
+        variable.initial.iter().try_for_each(|template| check_template(plan, template))?;
+    }
+    let mut largest_body = 0;
+    for step in plan.operations.iter().flat_map(|operation| &operation.steps) {
+        match step {
+            Step::Http(step) => largest_body = largest_body.max(check_http(plan, step)?),
+            Step::Parallel(steps) => {
+                check_parallel(steps.len())?;
+                let sizes = steps.iter().map(|step| check_http(plan, step));
+                let sum = sizes.sum::<Result<usize, _>>()?;
+                largest_body = largest_body.max(sum);
+            }
+            Step::Pause(_) | Step::NewSession => {}
+        }
+    }
+    Ok(largest_body)
+}
+
+fn check_parallel(count: usize) -> Result<(), PlanError> {
+    match count {
+        1..=limits::PARALLEL_MAX => Ok(()),
+        _ => Err(PlanError::Parallel(count)),
+    }
+}
+
+fn check_zipf(exponent: f64, count: u64) -> Result<(), PlanError> {
+    let keys = exponent == 0.0 || (1..=limits::ZIPF_KEYS_MAX).contains(&count);
+    match (0.0..=limits::ZIPF_EXPONENT_MAX).contains(&exponent) && keys && count > 0 {
+        true => Ok(()),
+        false => Err(PlanError::Zipf { exponent, count }),
+    }
+}
+
+fn check_template(plan: &Plan, template: &Template) -> Result<(), PlanError> {
+    template.pieces.iter().try_for_each(|piece| check_piece(plan, piece))
+}
+
+fn check_piece(plan: &Plan, piece: &Piece) -> Result<(), PlanError> {
+    match piece {
+        Piece::Variable(number) => exists("variable", *number, plan.variables.len()),
+        Piece::Data { file, column } => {
+            exists("data file", *file, plan.data.len())?;
+            exists("column", *column, plan.data[*file].rows.columns().len())
+        }
+        Piece::Zipf(zipf) => check_zipf(Zipf::exponent(zipf), zipf.count()),
+        Piece::Coded(_, piece) => check_piece(plan, piece),
+        _ => Ok(()),
+    }
+}
+
+fn exists(what: &'static str, number: usize, count: usize) -> Result<(), PlanError> {
+    if number < count { Ok(()) } else { Err(PlanError::Unknown { what, number }) }
+}
+
+/// The size of its body before anything is filled in.
+fn check_http(plan: &Plan, step: &HttpStep) -> Result<usize, PlanError> {
+    exists("server", step.origin, plan.origins.len())?;
+    if !is_token(&step.method) || step.method == "CONNECT" {
+        return Err(PlanError::Method(step.method.clone()));
+    }
+    check_template(plan, &step.path)?;
+    check_path(&step.path)?;
+    check_headers(plan, step)?;
+    if step.redirects > limits::REDIRECTS_MAX {
+        return Err(PlanError::Redirects(step.redirects));
+    }
+    for check in &step.checks {
+        check_check(plan, check)?;
+    }
+    for extract in &step.extract {
+        exists("variable", extract.variable, plan.variables.len())?;
+        check_from(&extract.from)?;
+    }
+    if let Some(resources) = step.resources {
+        check_parallel(resources.connections)?;
+        if !(0.0..=1.0).contains(&resources.cold) {
+            return Err(PlanError::Cold(resources.cold));
+        }
+    }
+    check_body(plan, &step.body)
+}
+
+/// What is filled in is looked at when it is.
+fn check_path(path: &Template) -> Result<(), PlanError> {
+    let text = |piece: &Piece| match piece {
+        Piece::Text(text) => text.iter().all(|byte| *byte > b' ' && *byte != 0x7F),
+        _ => true,
+    };
+    let begins = match path.pieces.first() {
+        Some(Piece::Text(text)) => text.starts_with(b"/"),
+        first => first.is_some(),
+    };
+    if begins && path.pieces.iter().all(text) {
+        return Ok(());
+    }
+    let text = path.pieces.iter().map(|piece| match piece {
+        Piece::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => "{...}".to_owned(),
+    });
+    Err(PlanError::Path(text.collect()))
+}
+
+fn check_headers(plan: &Plan, step: &HttpStep) -> Result<(), PlanError> {
+    for (name, value) in &step.headers {
+        check_template(plan, value)?;
+        if !is_token(name) || !value.pieces.iter().all(is_field_value) {
+            return Err(PlanError::Header(name.clone()));
+        }
+        let is = |own: &&str| name.eq_ignore_ascii_case(own);
+        let multipart = matches!(step.body, Body::Multipart(_));
+        let own = OWN_FIELDS.iter().any(is)
+            || (step.conditional && VALIDATORS.iter().any(is))
+            || (multipart && is(&"Content-Type"));
+        if own {
+            return Err(PlanError::OwnHeader(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn check_body(plan: &Plan, body: &Body) -> Result<usize, PlanError> {
+    let bytes = match body {
+        Body::Empty => 0,
+        Body::Template(template) => {
+            check_template(plan, template)?;
+            template.fixed_bytes()
+        }
+        Body::Multipart(parts) => {
+            for part in parts {
+                check_template(plan, &part.content)?;
+                let media_type = part.media_type.as_deref().unwrap_or_default();
+                if !is_field_text(media_type.as_bytes()) {
+                    return Err(PlanError::Header("Content-Type".to_owned()));
+                }
+            }
+            parts.iter().map(|part| part.content.fixed_bytes()).sum()
+        }
+    };
+    if bytes > limits::REQUEST_BODY_BYTES_MAX {
+        return Err(PlanError::BodyTooLarge(bytes));
+    }
+    Ok(bytes)
+}
+
+fn check_check(plan: &Plan, check: &Check) -> Result<(), PlanError> {
+    match check {
+        Check::Status(_) => Ok(()),
+        Check::Bytes(from, to) if from > to => {
+            Err(PlanError::Range(format!("{from} bytes"), format!("{to}")))
+        }
+        Check::Bytes(..) => Ok(()),
+        Check::Contains(template) | Check::Lacks(template) => check_template(plan, template),
+        Check::Equals(from, template) => {
+            check_from(from)?;
+            check_template(plan, template)
+        }
+        Check::Within(from, least, most) if least <= most => check_from(from),
+        Check::Within(_, least, most) => Err(PlanError::Range(least.to_string(), most.to_string())),
+    }
+}
+
+fn check_from(from: &ExtractFrom) -> Result<(), PlanError> {
+    match from {
+        ExtractFrom::Header(name) if !is_token(name) => Err(PlanError::Header(name.clone())),
+        _ => Ok(()),
+    }
+}
+
+/// Fields that the users themselves keep right.
+const OWN_FIELDS: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Cookie"];
+
+/// Fields of conditional requests (RFC 9110 §13.1), which users keep right where they make them.
+const VALIDATORS: [&str; 2] = ["If-None-Match", "If-Modified-Since"];
+
+/// A token of RFC 9110 §5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_tchar = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(is_tchar)
+}
+
+/// What is filled in is looked at when it is.
+fn is_field_value(piece: &Piece) -> bool {
+    match piece {
+        Piece::Text(text) => is_field_text(text),
+        _ => true,
+    }
+}
+
+/// Visible characters, spaces and tabs (RFC 9110 §5.5): nothing that could end the field.
+fn is_field_text(text: &[u8]) -> bool {
+    text.iter().all(|b| *b == b'\t' || (*b >= b' ' && *b != 0x7F))
+}
