@@ -7,6 +7,7 @@
 pub mod archive;
 mod cpu;
 pub mod engine;
+mod fetch;
 pub mod glass;
 pub mod hit;
 mod http1;
@@ -14,6 +15,7 @@ mod http2;
 pub mod limits;
 pub mod measure;
 pub mod null;
+pub mod observe;
 pub mod plan;
 pub mod progress;
 mod random;

@@ -178,6 +178,10 @@ pub const RUN_TAG_BYTES_MAX: usize = 64;
 /// Longest note, in bytes. Longer: `ArchiveError::Note`.
 pub const RUN_NOTE_BYTES_MAX: usize = 4 << 10;
 
+/// Seconds in a row in which every connection is refused or broken, after which a server is taken
+/// to have gone for good: the run ends as FAILED with what was measured.
+pub const SERVER_AWAY_MAX: u64 = 10;
+
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
 

@@ -7,8 +7,9 @@ use super::timetable::{Phase, Timetable};
 use super::watch::Watch;
 use super::worker::{Harvest, Signal, Worker};
 use crate::cpu;
-use crate::limits::START_LEAD;
-use crate::measure::{Interval, Totals};
+use crate::limits::{SERVER_AWAY_MAX, START_LEAD};
+use crate::measure::{ErrorClass, Interval, Tally, Totals};
+use crate::observe::{Event, Mark, Observer, Summary};
 use crate::plan::{Plan, PlanError};
 use crate::progress::{Counters, Meter};
 use crate::transport::{ReachError, reach};
@@ -65,6 +66,13 @@ pub struct Findings {
     pub generator_cpu: Result<Vec<(Duration, Duration)>, String>,
     /// CPU time of the server in it.
     pub server_cpu: ServerCpu,
+    /// What was read once a second beside the load.
+    pub observed: Vec<Summary>,
+    /// Why the server is taken to have gone, which ended the run.
+    pub server_gone: Option<String>,
+    /// Arithmetic mean of the latencies of each whole second of the interval, in ms; none where
+    /// nothing succeeded. As long as `rates`.
+    pub latencies_ms: Vec<Option<f64>>,
     /// How far the machine's clock moved against the one that never steps, over the run.
     pub clock_step: Duration,
     /// Whether the run was ended before its time.
@@ -122,6 +130,11 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         rates: Vec::new(),
         ending,
         stopped: false,
+        latencies_ms: Vec::new(),
+        observer: Some(Observer::start(plan, timetable.start).map_err(RunError::Thread)?),
+        observed: Vec::new(),
+        away: 0,
+        server_gone: None,
     };
     let clocks = (SystemTime::now(), Instant::now());
     conductor.watch.begin(clocks.0 + timetable.start.saturating_duration_since(clocks.1));
@@ -172,6 +185,13 @@ struct Conductor<'a> {
     ending: channel::Sender<bool>,
     /// Whether it did, with something left to measure.
     stopped: bool,
+    latencies_ms: Vec<Option<f64>>,
+    /// Until the run is over.
+    observer: Option<Observer>,
+    observed: Vec<Summary>,
+    /// Seconds in a row in which connections were refused or broken, and nothing else.
+    away: u64,
+    server_gone: Option<String>,
 }
 
 impl Conductor<'_> {
@@ -182,7 +202,9 @@ impl Conductor<'_> {
             let phase = self.phase(now);
             if phase != Phase::RampUp {
                 self.server.iter_mut().for_each(ServerReadings::begin);
+                self.mark(Mark::Begin);
             }
+            self.observe();
             if let Some(tick) = self.meter.tick(now, phase) {
                 self.watch.tick(&tick);
             }
@@ -196,15 +218,16 @@ impl Conductor<'_> {
                     while let Some((_, (_, page))) = self.pages.pop_first() {
                         self.add(&page);
                     }
+                    self.end_observing();
                     return Ok(());
                 }
             }
         }
     }
 
-    /// Ends the run if the one who watches wants it.
+    /// Ends the run if the one who watches wants it, or there is nobody left to load.
     fn ask(&mut self, phase: Phase) {
-        if !*self.ending.borrow() && self.watch.stops() {
+        if !*self.ending.borrow() && (self.watch.stops() || self.server_gone.is_some()) {
             self.ending.send_replace(true);
             self.stopped = phase != Phase::Drain;
         }
@@ -245,14 +268,72 @@ impl Conductor<'_> {
         self.totals.add(page);
         self.in_flight_s += page.in_flight_s;
         let measured = (0..self.operations).filter_map(|o| page.get(Phase::Measured, o));
-        self.rates.push(measured.map(crate::measure::Tally::successes).sum());
+        let measured: Vec<&Tally> = measured.collect();
+        let successes = measured.iter().map(|tally| tally.successes()).sum();
+        let mean = |tally: &&Tally| Some(tally.service().mean_ms()? * tally.successes() as f64);
+        let sum: f64 = measured.iter().filter_map(mean).sum();
+        self.rates.push(successes);
+        self.latencies_ms.push((successes > 0).then(|| sum / successes as f64));
+        self.look_for_server(page);
         self.watch.second(page);
+    }
+
+    /// A server that is away for long is taken to have gone for good.
+    fn look_for_server(&mut self, page: &Interval) {
+        let places = (0..self.operations).flat_map(|o| Phase::ALL.map(|phase| (phase, o)));
+        let tallies: Vec<&Tally> =
+            places.filter_map(|(phase, operation)| page.get(phase, operation)).collect();
+        let sum = |count: fn(&Tally) -> u64| tallies.iter().map(|tally| count(tally)).sum::<u64>();
+        let broken = sum(|tally| {
+            let errors = tally.errors();
+            errors.count(ErrorClass::Connect) + errors.count(ErrorClass::Closed)
+        });
+        match sum(Tally::operations) {
+            0 => {}
+            operations if operations == broken => self.away += 1,
+            _ => self.away = 0,
+        }
+        if self.away >= SERVER_AWAY_MAX {
+            let from = page.second + 1 - self.away;
+            self.server_gone.get_or_insert_with(|| {
+                format!("from second {from} on every connection was refused or broken")
+            });
+        }
+    }
+
+    fn mark(&self, mark: Mark) {
+        self.observer.iter().for_each(|observer| observer.mark(mark));
+    }
+
+    /// Passes on what observers have told.
+    fn observe(&mut self) {
+        let events = self.observer.as_ref().map(|observer| observer.told().collect::<Vec<_>>());
+        events.into_iter().flatten().for_each(|event| self.take_event(event));
+    }
+
+    fn end_observing(&mut self) {
+        let Some(observer) = self.observer.take() else { return };
+        let (observed, rest) = observer.finish();
+        rest.into_iter().for_each(|event| self.take_event(event));
+        self.observed = observed;
+    }
+
+    fn take_event(&mut self, event: Event) {
+        match event {
+            Event::Row(head, row) => self.watch.observed(&head, &row),
+            Event::ServerGone(second) => {
+                self.server_gone.get_or_insert_with(|| {
+                    format!("its process was not there any more at second {second}")
+                });
+            }
+        }
     }
 
     fn close_one(&mut self) {
         self.open -= 1;
         if self.open == 0 {
             self.server.iter_mut().for_each(ServerReadings::end);
+            self.mark(Mark::End);
         }
     }
 
@@ -271,9 +352,12 @@ impl Conductor<'_> {
             measured,
             in_flight_s: self.in_flight_s,
             rates: self.rates.into_iter().skip(ramp_up).take(whole).collect(),
+            latencies_ms: self.latencies_ms.into_iter().skip(ramp_up).take(whole).collect(),
             connections: self.harvests.iter().map(|harvest| harvest.connections).sum(),
             generator_cpu: cpus.collect(),
             server_cpu: self.server.map_or(ServerCpu::NotAsked, ServerReadings::used),
+            observed: self.observed,
+            server_gone: self.server_gone,
             clock_step,
             stopped: self.stopped,
         }

@@ -153,6 +153,15 @@ impl Desk {
         }
     }
 
+    /// Notes that the thread was to wake at one time and did at the other.
+    pub(crate) fn paused(&self, due: Instant, woke: Instant) {
+        if due >= self.brief.timetable.begin && due < self.brief.timetable.end {
+            let pause = woke.saturating_duration_since(due);
+            let mut interval = self.interval.borrow_mut();
+            interval.pause = interval.pause.max(pause);
+        }
+    }
+
     /// Notes an arrival that found no user free.
     pub(crate) fn dropped(&self, at: Instant) {
         if self.brief.timetable.phase(at, at) == Phase::Measured {

@@ -40,6 +40,8 @@ pub(crate) struct User {
     pub(super) operation: usize,
     /// When its last operation was to start.
     last_start: Option<Instant>,
+    /// When it did.
+    last_began: Option<Instant>,
 }
 
 impl User {
@@ -61,6 +63,7 @@ impl User {
             trip: Trip::default(),
             operation: 0,
             last_start: None,
+            last_began: None,
             desk,
         }
     }
@@ -80,6 +83,7 @@ impl User {
                 tokio::time::sleep_until((now + AWAY).min(last)).await;
                 intended = Instant::now();
                 self.last_start = None;
+                self.last_began = None;
                 continue;
             }
             if !self.desk.may_start(now) {
@@ -137,6 +141,8 @@ impl User {
         let cycle = self.last_start.filter(|_| is_paced).map(|last| intended - last);
         self.last_start = Some(intended);
         let now = Instant::now();
+        let lap = self.last_began.filter(|_| !is_open).map(|last| now - last);
+        self.last_began = Some(now);
         self.desk.begin(now);
         self.trip.begin();
         let result = self.walk(operation).await;
@@ -153,6 +159,8 @@ impl User {
             cycle,
             received: self.trip.received.get(),
             statuses: self.trip.statuses.get_mut(),
+            busy: finished - now,
+            lap,
             failure: class.zip(failure),
         };
         // The phase goes by when it was sent, as long as nothing else was intended.

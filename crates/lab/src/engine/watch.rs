@@ -1,6 +1,6 @@
 //! Who is told how a run goes on, and may end it before its time. What they make of it is theirs.
 
-use crate::measure::Interval;
+use crate::measure::{Interval, Row, SeriesHead};
 use crate::progress::Tick;
 use std::time::SystemTime;
 
@@ -15,6 +15,10 @@ pub trait Watch {
 
     /// Each second of the run, of all threads, when all of them have told it.
     fn second(&mut self, interval: &Interval);
+
+    /// Each second of the run and series: what was read of a process, this machine or an endpoint.
+    /// The head of a series is always the same.
+    fn observed(&mut self, _head: &SeriesHead, _row: &Row) {}
 
     /// Asked some times a second: whether the run is to end now. Then nothing is started any more,
     /// what is in flight is waited for, and the run is INVALID unless all was measured already.
@@ -37,6 +41,10 @@ impl Watch for All<'_> {
 
     fn second(&mut self, interval: &Interval) {
         self.0.iter_mut().for_each(|watch| watch.second(interval));
+    }
+
+    fn observed(&mut self, head: &SeriesHead, row: &Row) {
+        self.0.iter_mut().for_each(|watch| watch.observed(head, row));
     }
 
     fn stops(&mut self) -> bool {

@@ -21,6 +21,9 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+/// How often a thread looks whether it stood still.
+const PAUSE_LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// What a thread is started with.
 pub(crate) struct Worker {
     pub(crate) brief: Brief,
@@ -145,10 +148,22 @@ async fn end_early(desk: Rc<Desk>) {
 async fn turn_pages(desk: Rc<Desk>, signals: SyncSender<Signal>) {
     let start = desk.brief.timetable.start;
     for second in 1.. {
-        tokio::time::sleep_until(start + Duration::from_secs(second)).await;
+        look_for_pauses(&desk, start + Duration::from_secs(second)).await;
         let page = Signal::Second(Box::new(desk.turn_page(Instant::now(), second)));
         // Not if the conductor is behind: a second more in memory costs less than a stall here.
         if signals.send(page).is_err() {
+            return;
+        }
+    }
+}
+
+/// Until `end`, looks often whether this thread gets to run when it should.
+async fn look_for_pauses(desk: &Desk, end: Instant) {
+    loop {
+        let next = end.min(Instant::now() + PAUSE_LOOK_EVERY);
+        tokio::time::sleep_until(next).await;
+        desk.paused(next, Instant::now());
+        if next == end {
             return;
         }
     }

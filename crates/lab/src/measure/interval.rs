@@ -5,6 +5,7 @@ use super::sample::Sample;
 use super::tally::Tally;
 use crate::engine::Phase;
 use crate::limits::SAMPLES_MAX;
+use std::time::Duration;
 
 /// What one thread, or all of them, measured in one second.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Interval {
     pub in_flight_s: f64,
     /// The first replies with which operations failed.
     pub samples: Vec<Sample>,
+    /// The longest time for which a thread of the generator stood still.
+    pub pause: Duration,
 }
 
 impl Interval {
@@ -35,6 +38,7 @@ impl Interval {
             dropped: 0,
             in_flight_s: 0.0,
             samples: Vec::new(),
+            pause: Duration::ZERO,
         }
     }
 
@@ -63,6 +67,7 @@ impl Interval {
         self.in_flight_s += other.in_flight_s;
         let room = SAMPLES_MAX.saturating_sub(self.samples.len());
         self.samples.extend(other.samples.iter().take(room).cloned());
+        self.pause = self.pause.max(other.pause);
     }
 }
 
@@ -120,5 +125,10 @@ impl Totals {
     /// The first replies with which operations failed, in any phase.
     pub fn samples(&self) -> &[Sample] {
         &self.0.samples
+    }
+
+    /// The longest time for which a thread of the generator stood still.
+    pub fn pause(&self) -> Duration {
+        self.0.pause
     }
 }

@@ -16,4 +16,4 @@ pub use sample::Sample;
 pub use series::{Column, Row, Series, SeriesHead};
 pub use statuses::Statuses;
 pub(crate) use tally::Done;
-pub use tally::Tally;
+pub use tally::{Spans, Tally};

@@ -15,6 +15,10 @@ pub(crate) struct Done<'a> {
     pub(crate) response: Duration,
     /// From the start of the user's operation before it, if it is paced.
     pub(crate) cycle: Option<Duration>,
+    /// From when it began, a connection perhaps yet to be made, to its end.
+    pub(crate) busy: Duration,
+    /// From when the user's operation before it began, in the closed model.
+    pub(crate) lap: Option<Duration>,
     /// Bytes received.
     pub(crate) received: u64,
     /// Of its complete replies.
@@ -33,6 +37,37 @@ pub struct Tally {
     received: u64,
     cycles: u64,
     cycle_time: Duration,
+    busy: Spans,
+    laps: Spans,
+}
+
+/// Times of which only the sum and that of the squares are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spans {
+    /// How many.
+    pub count: u64,
+    /// In seconds.
+    pub sum_s: f64,
+    /// In square seconds.
+    squares: f64,
+}
+
+impl Spans {
+    fn add(&mut self, time: Duration) {
+        let seconds = time.as_secs_f64();
+        self.merge(&Self { count: 1, sum_s: seconds, squares: seconds * seconds });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_s += other.sum_s;
+        self.squares += other.squares;
+    }
+
+    /// What is left, on average, of one that is going on at a moment chosen at random, in seconds.
+    pub fn residual_s(&self) -> f64 {
+        if self.sum_s > 0.0 { self.squares / (2.0 * self.sum_s) } else { 0.0 }
+    }
 }
 
 impl Tally {
@@ -46,6 +81,8 @@ impl Tally {
             received: 0,
             cycles: 0,
             cycle_time: Duration::ZERO,
+            busy: Spans::default(),
+            laps: Spans::default(),
         }
     }
 
@@ -53,6 +90,8 @@ impl Tally {
     pub(crate) fn record(&mut self, done: &Done<'_>) {
         self.received += done.received;
         done.statuses.iter().for_each(|status| self.statuses.add(*status));
+        self.busy.add(done.busy);
+        done.lap.iter().for_each(|lap| self.laps.add(*lap));
         if let Some(cycle) = done.cycle {
             self.cycles += 1;
             self.cycle_time += cycle;
@@ -75,6 +114,8 @@ impl Tally {
         self.received += other.received;
         self.cycles += other.cycles;
         self.cycle_time += other.cycle_time;
+        self.busy.merge(&other.busy);
+        self.laps.merge(&other.laps);
     }
 
     /// How many operations there were.
@@ -113,8 +154,19 @@ impl Tally {
         self.received
     }
 
-    /// The mean time from a user's start of the operation before to that of this one; nothing if
-    /// none is paced.
+    /// The times that all operations took, failed ones and connections to be made included.
+    pub fn busy(&self) -> &Spans {
+        &self.busy
+    }
+
+    /// The times from a user's start of the operation before to that of this one, in the closed
+    /// model.
+    pub fn laps(&self) -> &Spans {
+        &self.laps
+    }
+
+    /// The mean time from a user's planned start of the operation before to that of this one;
+    /// nothing if none is paced.
     pub fn cycle(&self) -> Option<Duration> {
         (self.cycles > 0).then(|| self.cycle_time.div_f64(self.cycles as f64))
     }
@@ -128,7 +180,16 @@ mod tests {
 
     fn done(failure: Option<(ErrorClass, &'static dyn Display)>) -> Done<'static> {
         let statuses = &[200, 999];
-        Done { service: MS, response: 2 * MS, cycle: Some(5 * MS), received: 10, statuses, failure }
+        Done {
+            service: MS,
+            response: 2 * MS,
+            cycle: Some(5 * MS),
+            busy: 2 * MS,
+            lap: None,
+            received: 10,
+            statuses,
+            failure,
+        }
     }
 
     #[test]
@@ -140,6 +201,8 @@ mod tests {
         assert_eq!(tally.errors().count(ErrorClass::Timeout), 1);
         assert_eq!(tally.statuses().iter().collect::<Vec<_>>(), [(200, 2)]);
         assert_eq!(tally.cycle(), Some(5 * MS));
+        assert_eq!((tally.busy().count, tally.busy().residual_s()), (2, 0.001));
+        assert_eq!((tally.laps().count, tally.laps().residual_s()), (0, 0.0));
         let near = |got: Option<f64>, ms: f64| (got.unwrap() - ms).abs() < ms / 500.0;
         assert!(near(tally.service().max_ms(), 1.0) && near(tally.response().max_ms(), 2.0));
     }

@@ -42,7 +42,7 @@ impl Default for Validity {
             little: 0.02,
             mix_points: 2.0,
             cycle: 0.02,
-            drift: 0.1,
+            drift: 0.05,
             latency_drift: 0.1,
             clock_step_ms: 50.0,
         }

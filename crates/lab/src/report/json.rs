@@ -42,6 +42,8 @@ pub(super) fn render(report: &Report) -> Value {
         "valid": report.is_valid(),
         "reasons": report.verdict.doubts,
         "failures": report.verdict.failures,
+        "faults": report.verdict.faults,
+        "notes": report.verdict.notes,
     })
 }
 

@@ -38,12 +38,17 @@ fn validity(report: &Report) -> String {
     let outcome = report.outcome();
     let meaning = match outcome {
         Outcome::Passed if report.verdict.failures.is_empty() => "the figures can be believed",
+        Outcome::Failed if !report.verdict.faults.is_empty() => "the server is at fault",
         Outcome::Passed | Outcome::Failed => "the figures can be believed; a gate was not kept",
         Outcome::Invalid => "the figures may not say what they seem to",
     };
     let mut text = format!("\n{}: {meaning}\n", outcome.name());
-    for reason in report.verdict.doubts.iter().chain(&report.verdict.failures) {
+    let verdict = &report.verdict;
+    for reason in verdict.faults.iter().chain(&verdict.doubts).chain(&verdict.failures) {
         text.push_str(&wrapped("- ", reason, 2));
+    }
+    for note in &verdict.notes {
+        text.push_str(&wrapped("note: ", note, 2));
     }
     text
 }
