@@ -6,6 +6,7 @@
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
+#   make bench-lab     measure the lab beside wrk, oha and k6, in some minutes
 #   make bench-pages   measure pages of an application beside Express and PostgreSQL, in half an hour
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
@@ -58,7 +59,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached
 
-.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-pages bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -120,6 +121,11 @@ bench-documents: build
 	@peers/setup.sh
 	cargo xtask bench-documents $(if $(SMOKE),1 1,$(ROUNDS) $(SECONDS)) $(SMOKE) \
 	    $(if $(ONLY),--only '$(ONLY)') $(if $(SIDES),--sides $(SIDES))
+
+bench-lab: build
+	@scripts/setup.sh nginx wrk taskset
+	@scripts/load-tools.sh "$${CARGO_TARGET_DIR:-target}/load-tools"
+	cargo xtask bench-lab $(ROUNDS) $(LOAD_SECONDS)
 
 bench-pages: build
 	@peers/setup.sh pages

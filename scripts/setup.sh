@@ -32,7 +32,7 @@ package() {
     mvn) echo maven ;;
     node) echo nodejs ;;
     postgres) echo postgresql ;;
-    setpriv) echo util-linux ;;
+    setpriv | taskset) echo util-linux ;;
     *) echo "$1" ;;
     esac
 }

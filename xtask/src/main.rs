@@ -10,6 +10,7 @@ mod tidy;
 use bench::Bench;
 use bench::BenchError;
 use bench::documents::{self, Documents, Side};
+use bench::lab::{self, Lab};
 use bench::pages::{self, Pages};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask tidy                     check the house rules; findings go to stdout
        cargo xtask bench ROUNDS SECONDS     measure the release binary; the table goes to stdout
+       cargo xtask bench-lab ROUNDS SECONDS measure the lab beside wrk, oha and k6
        cargo xtask bench-documents ROUNDS SECONDS [--smoke] [--only TEXT] [--sides NAME,NAME]
                                             measure it beside nginx and the servers of peers/
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
@@ -29,6 +31,10 @@ fn main() -> ExitCode {
         ["tidy"] => report_tidy(),
         ["bench", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-lab", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
+            (Ok(rounds), Ok(seconds)) => measure_lab(rounds, seconds),
             _ => usage(),
         },
         ["bench-documents", rounds, seconds, options @ ..] => {
@@ -111,6 +117,17 @@ fn measure(rounds: usize, seconds: u64) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn measure_lab(rounds: usize, seconds: u64) -> ExitCode {
+    let target = target();
+    report(lab::run(&Lab {
+        rounds,
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        tools: target.join("load-tools"),
+        folder: target.join("bench-lab"),
+    }))
 }
 
 fn compare(rounds: usize, seconds: u64, options: Options) -> ExitCode {

@@ -11,6 +11,18 @@ pub fn of_tree(pid: u32) -> Duration {
     Duration::from_millis(ticks * 1000 / ticks_per_second())
 }
 
+/// The CPU time of all children of this process that have ended and were waited for, and of theirs.
+pub fn of_ended_children() -> Duration {
+    let ticks = fs::read_to_string("/proc/self/stat").ok().and_then(|text| ended_children(&text));
+    Duration::from_millis(ticks.unwrap_or(0) * 1000 / ticks_per_second())
+}
+
+/// Fields cutime and cstime, see [`parse`].
+fn ended_children(text: &str) -> Option<u64> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    fields.get(13..15)?.iter().map(|field| field.parse::<u64>().ok()).sum()
+}
+
 /// The memory that `pid` and its descendants hold, in KiB; what several hold counts once in all
 /// (`Pss`, see proc_pid_smaps(5)).
 pub fn memory_of_tree(pid: u32) -> u64 {
@@ -74,6 +86,7 @@ mod tests {
         let stat = parse(7, text).expect("a stat line");
         assert_eq!((stat.pid, stat.parent, stat.ticks), (7, 3, 124));
         assert!(parse(7, "7 (a) S").is_none());
+        assert_eq!(ended_children(text), Some(4));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod client;
 mod cpu;
 pub mod documents;
 mod fill;
+pub mod lab;
 mod load;
 mod measured;
 pub mod pages;

@@ -24,14 +24,29 @@ impl Running {
     pub fn sarsen(sarsen: &Path, app: Option<&Path>, data: &Path) -> Result<Self, BenchError> {
         let mut command = Command::new(sarsen);
         command.arg("serve").args(app).arg("--data").arg(data);
-        command.args(["--listen", "127.0.0.1:0", "--log", "warn"]).stdout(Stdio::piped());
-        let mut child = start(sarsen, &mut command)?;
+        command.args(["--listen", "127.0.0.1:0", "--log", "warn"]);
+        Self::saying_its_url(sarsen, &mut command, "/db/documents/1")
+    }
+
+    /// The lab's null server, on one core.
+    pub fn null_server(sarsen: &Path, core: &str, body: usize) -> Result<Self, BenchError> {
+        let mut command = super::lab::pinned(core, sarsen);
+        command.args(["null-server", "--listen", "127.0.0.1:0", "--body", &body.to_string()]);
+        Self::saying_its_url(sarsen, &mut command, "/")
+    }
+
+    /// A server that says on a line of stdout where it is.
+    fn saying_its_url(
+        program: &Path,
+        command: &mut Command,
+        wrk_path: &'static str,
+    ) -> Result<Self, BenchError> {
+        let mut child = start(program, command.stdout(Stdio::piped()))?;
         let mut said = String::new();
         let lines = child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
         for line in lines.map_while(Result::ok) {
             if let Some(url) = line.strip_prefix("url") {
                 let origin = url.trim().trim_end_matches('/').to_owned();
-                let wrk_path = "/db/documents/1";
                 return Ok(Self { child, origin, is_one_process: true, wrk_path });
             }
             said.push_str(&line);
@@ -39,18 +54,31 @@ impl Running {
         // Its own words are on stderr already; there is nothing left to kill if this fails.
         let _ended = child.kill();
         let _reaped = child.wait();
-        Err(BenchError::Server { program: sarsen.to_owned(), said })
+        Err(BenchError::Server { program: program.to_owned(), said })
     }
 
     /// nginx with one worker for each core, answering every request with `body`.
     pub fn nginx(folder: &Path, body: &str) -> Result<Self, BenchError> {
+        Self::nginx_by(Command::new("nginx"), folder, body, "auto")
+    }
+
+    /// nginx with one worker, on one core.
+    pub fn nginx_on(core: &str, folder: &Path, body: &str) -> Result<Self, BenchError> {
+        Self::nginx_by(super::lab::pinned(core, Path::new("nginx")), folder, body, "1")
+    }
+
+    fn nginx_by(
+        mut command: Command,
+        folder: &Path,
+        body: &str,
+        workers: &str,
+    ) -> Result<Self, BenchError> {
         let port = free_port().map_err(|e| write_error("a socket", e))?;
         let configuration = folder.join("nginx.conf");
-        fs::write(&configuration, nginx_configuration(port, body))
+        fs::write(&configuration, nginx_configuration(port, body, workers))
             .map_err(|e| write_error(&configuration, e))?;
         let program = Path::new("nginx");
         let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
-        let mut command = Command::new(program);
         command.env("PATH", path).arg("-p").arg(folder).args(["-e", "stderr", "-c", "nginx.conf"]);
         let child = start(program, &mut command)?;
         let origin = format!("http://127.0.0.1:{port}");
@@ -93,9 +121,9 @@ pub(super) fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn nginx_configuration(port: u16, body: &str) -> String {
+fn nginx_configuration(port: u16, body: &str, workers: &str) -> String {
     format!(
-        "daemon off;\nworker_processes auto;\npid nginx.pid;\nevents {{}}\nhttp {{\n\
+        "daemon off;\nworker_processes {workers};\npid nginx.pid;\nevents {{}}\nhttp {{\n\
          access_log off;\nkeepalive_requests 1000000000;\nclient_body_temp_path .;\n\
          proxy_temp_path .;\nfastcgi_temp_path .;\nuwsgi_temp_path .;\nscgi_temp_path .;\n\
          server {{\nlisten 127.0.0.1:{port};\nlocation / {{\n\
