@@ -8,7 +8,8 @@ use bytes::Bytes;
 use harness::bench::Bench;
 use harness::indexes::{BY_N, add, build, configured, delete, find_all, must_commit, stage};
 use harness::{
-    Place, close_and_verify, commit, configure, key, named, notes, put, verified, wait_built,
+    Place, SetAtEnd, close_and_verify, commit, configure, key, named, notes, put, verified,
+    wait_built,
 };
 use repository::limits::{
     BUILD_DOCUMENTS_MAX, BUILD_ROWS_MAX, INDEX_ROWS_MAX, TRANSACTION_READS_MAX,
@@ -73,9 +74,9 @@ fn an_index_is_built_while_writers_go_on() {
         for thread in 0..2 {
             scope.spawn(move || write_on(thread));
         }
+        let _done = SetAtEnd(&is_done);
         configure(&repository, "notes", BY_N);
         wait_built(&repository);
-        is_done.store(true, Ordering::Relaxed);
     });
     assert_eq!(repository.indexes()[0].state, IndexState::Ready);
     let mut view = repository.begin().unwrap();

@@ -6,7 +6,7 @@ mod harness;
 
 use bytes::Bytes;
 use harness::bench::Bench;
-use harness::{commit, configure, key, named, notes};
+use harness::{SetAtEnd, commit, configure, key, named, notes};
 use repository::limits::{BACKGROUND_BYTES_MAX, DOCUMENT_BYTES_MAX, TRANSACTION_READ_BYTES_MAX};
 use repository::{
     Direction, IndexState, Isolation, KeyRange, MediaType, Outcome, ReadError, StageError,
@@ -37,6 +37,7 @@ fn eviction_meets_collections_that_are_made_meanwhile() {
                 (0..DOCUMENTS).for_each(|at| put("volatile", at));
             }
         });
+        let done = SetAtEnd(&is_done);
         for made in 0..3_000 {
             if evicting.is_finished() {
                 break;
@@ -45,7 +46,7 @@ fn eviction_meets_collections_that_are_made_meanwhile() {
             configure(bench.repository(), &name, volatile);
             put(&name, 0);
         }
-        is_done.store(true, Ordering::Relaxed);
+        drop(done);
         assert!(evicting.join().is_ok(), "eviction panicked");
     });
 }

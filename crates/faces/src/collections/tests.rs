@@ -4,7 +4,10 @@ use super::*;
 use repository::{Options, Repository, Timestamp};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Longer than an index takes that is built at all.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A repository in a folder of its own.
 struct Bed {
@@ -26,7 +29,9 @@ impl Bed {
 
     fn wait_until_ready(&self) {
         let is_ready = |status: &repository::IndexStatus| status.state == IndexState::Ready;
+        let begun = Instant::now();
         while !self.repository.indexes().iter().all(is_ready) {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", self.repository.indexes());
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -107,7 +112,9 @@ fn an_index_that_cannot_be_built_says_why() {
     let unique = r#"{"indexes":[{"name":"u","paths":[{"path":"/n"}],"unique":true}]}"#;
     let things = name("things");
     bed.repository.configure(&things, &Settings::from_json(unique).unwrap()).unwrap();
+    let begun = Instant::now();
     let index = loop {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", bed.repository.indexes());
         let mut transaction = bed.repository.begin().unwrap();
         let status = status(&mut transaction, &things).unwrap().unwrap();
         let status: Value = serde_json::from_slice(&status.body).unwrap();

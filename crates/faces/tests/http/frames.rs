@@ -1,11 +1,8 @@
 //! HTTP/2 frame by frame (RFC 9113 §4): a client that sends exactly the frames it is told.
 
+use crate::patience::PATIENCE;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
-
-/// Long enough that only what never comes reaches it.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -26,6 +26,7 @@ mod malformed;
 mod metrics;
 mod openapi;
 mod patch;
+mod patience;
 mod prefer;
 mod queries;
 mod services;

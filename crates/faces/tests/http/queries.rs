@@ -1,6 +1,6 @@
 //! Queries over HTTP: parameters, pages, refusals, and pages while others write.
 
-use crate::site::{Reply, Site, bare, get};
+use crate::site::{Reply, SetAtEnd, Site, bare, get};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -165,6 +165,7 @@ fn pages_hold_everything_that_stays_while_others_write() {
                 }
             });
         }
+        let _over = SetAtEnd(&is_over);
         let expected: Vec<String> = {
             let mut all: Vec<usize> = (0..STAYING).collect();
             all.sort_by_key(|i| (std::cmp::Reverse(i % 7), std::cmp::Reverse(*i)));
@@ -183,7 +184,6 @@ fn pages_hold_everything_that_stays_while_others_write() {
             seen.retain(|key| expected.contains(key));
             assert_eq!(seen, expected);
         }
-        is_over.store(true, Ordering::Relaxed);
     });
 }
 
@@ -194,11 +194,11 @@ fn no_page_reveals_what_is_not_durable() {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
+            let _over = SetAtEnd(&is_over);
             let mut client = site.connect();
             for i in 0..200 {
                 client.ask(&crate::site::put("/db/notes/a", "", &i.to_string()));
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         while !is_over.load(Ordering::Relaxed) {
             let reply = site.ask(&get("/db/notes"));

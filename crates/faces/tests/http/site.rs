@@ -1,15 +1,14 @@
 //! A server on a repository of its own, and a client that sends exactly the bytes it is told.
 
+use crate::patience::{PATIENCE, wait_for};
 use faces::{Server, ServerOptions};
 use repository::{Options, Repository, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 use tempfile::TempDir;
-
-/// Long enough that only a reply that never comes reaches it.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Site {
     pub server: Server,
@@ -80,11 +79,18 @@ impl Site {
 }
 
 /// Tries until it is so, which it is soon unless something is wrong.
+#[track_caller]
 pub fn until(mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "still not so after {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(2));
+    let place = std::panic::Location::caller();
+    wait_for(&format!("what {place} says"), String::new, || is_so().then_some(()));
+}
+
+/// Sets a flag at its end, however that comes: who works on until then must not work on for ever.
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

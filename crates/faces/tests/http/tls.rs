@@ -1,5 +1,6 @@
 //! TLS as openssl and curl meet it: versions, ALPN, resumption, bad files, replaced files.
 
+use crate::patience::Deadline;
 use crate::site::{Client, Site, bare, get, until};
 use crate::tools::{curl, run, run_with};
 use faces::{ListenError, Server, ServerOptions, TlsError, TlsOptions};
@@ -273,6 +274,7 @@ fn a_drain_ends_tls_connections_too() {
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
+    let _deadline = Deadline::of(&idle, "openssl".to_owned());
     let request = get("/healthz");
     std::io::Write::write_all(idle.stdin.as_mut().unwrap(), request.as_bytes()).unwrap();
     let mut byte = [0];

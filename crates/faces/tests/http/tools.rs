@@ -1,6 +1,7 @@
 //! Clients that are not ours: curl, nghttp, h2load, openssl. `scripts/setup.sh` installs them; a
 //! test that lacks one fails and says so.
 
+use crate::patience::Deadline;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -22,6 +23,7 @@ pub fn run_with(program: &str, arguments: &[&str], input: &str) -> Output {
     });
     // A program that does not read what it is given is not a failure of this test.
     let _ended = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let _deadline = Deadline::of(&child, format!("{program} {arguments:?}"));
     child.wait_with_output().unwrap()
 }
 

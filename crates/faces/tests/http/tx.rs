@@ -1,7 +1,8 @@
 //! POST /tx: lists of operations, all or none.
 
-use crate::site::{Site, get, patch, put, with_type};
+use crate::site::{SetAtEnd, Site, get, patch, put, until, with_type};
 use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 #[test]
@@ -195,7 +196,9 @@ fn transfers_between_documents_keep_their_sum() {
                 let read = r#"[{"op":"get","collection":"accounts","key":"a"},
                     {"op":"get","collection":"accounts","key":"b"}]"#;
                 for _ in 0..EACH {
-                    loop {
+                    // Of all that try at once one succeeds.
+                    for tries in 0.. {
+                        assert!(tries < 10_000, "it always loses");
                         let seen = site.transact("", "", read).json();
                         let ((a, a_tag), (b, b_tag)) = (amount(&seen, 0), amount(&seen, 1));
                         assert_eq!(a + b, 2000, "one view");
@@ -224,8 +227,8 @@ fn transfers_between_documents_keep_their_sum() {
 fn a_conflict_is_reported_to_those_who_ask() {
     let site = Site::start();
     site.put("/db/notes/a", r#"{"n":0}"#);
-    let done = std::sync::atomic::AtomicBool::new(false);
-    let is_done = || done.load(std::sync::atomic::Ordering::Relaxed);
+    let done = AtomicBool::new(false);
+    let is_done = || done.load(Ordering::Relaxed);
     let report = thread::scope(|scope| {
         for client in 0..2 {
             let (site, is_done) = (&site, &is_done);
@@ -246,15 +249,13 @@ fn a_conflict_is_reported_to_those_who_ask() {
         );
         let mut connection = site.connect();
         let request = crate::site::with_json("POST", "/tx?conflict=report", "", &list);
-        let report = loop {
-            let reply = connection.ask(&request);
-            match reply.status {
-                200 | 503 => {}
-                _ => break reply,
-            }
-        };
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-        report
+        let _done = SetAtEnd(&done);
+        let mut report = None;
+        until(|| {
+            report = Some(connection.ask(&request)).filter(|r| !matches!(r.status, 200 | 503));
+            report.is_some()
+        });
+        report.unwrap()
     });
     assert_eq!((report.status, report.problem()), (409, "conflict"), "{}", report.body);
     let json = report.json();

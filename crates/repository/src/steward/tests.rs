@@ -236,7 +236,9 @@ fn a_panic_where_segments_are_made_leaves_nobody_waiting() {
     repository.wait_durable(first).unwrap();
     panics.store(true, Ordering::SeqCst);
     // More than the segment holds: the last of them waits for the next one.
+    let mut puts = 0..100_000;
     let error = loop {
+        puts.next().expect("a refusal long before");
         match put(&repository, 9_000).map(|number| repository.wait_durable(number)) {
             Ok(Ok(())) => {}
             Ok(Err(poisoned)) => break poisoned.to_string(),

@@ -9,6 +9,10 @@ use repository::{
 };
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Longer than an index takes that is built at all.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 pub const SEEDS: &[&[u8]] = &[
     // Two transactions read and write the same document; then ranges of keys and of an index.
@@ -239,7 +243,9 @@ impl Bench {
                         .index_range(&name, &index.name, &all, Direction::Ascending, 1)
                         .is_ok()
                 };
+                let begun = Instant::now();
                 while !is_ready() {
+                    assert!(begun.elapsed() < PATIENCE, "{} is not built", index.name);
                     std::thread::yield_now();
                 }
             }

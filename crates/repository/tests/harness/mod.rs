@@ -13,7 +13,7 @@ use repository::{
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub struct Place {
@@ -123,6 +123,15 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(Instant::now() < end, "it did not come to this: {what}");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sets a flag at its end, however that comes: who works on until then must not work on for ever.
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

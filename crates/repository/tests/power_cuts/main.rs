@@ -11,7 +11,7 @@ mod trace;
 
 use bytes::Bytes;
 use harness::random::Random;
-use harness::{key, named};
+use harness::{SetAtEnd, key, named};
 use media::Media;
 use repository::limits::MEMORY_BYTES_MIN;
 use repository::{
@@ -139,13 +139,13 @@ fn the_process_whose_power_is_cut() {
                     repository.checkpoint().unwrap();
                 }
             });
+            let _over = SetAtEnd(&is_over);
             let first = opening * TRANSACTIONS_PER_OPENING;
             for number in first..first + TRANSACTIONS_PER_OPENING {
                 say("begun", number);
                 commit(&repository, number);
                 say("durable", number);
             }
-            is_over.store(true, Ordering::Relaxed);
         });
         if opening % 2 == 1 {
             repository.close().unwrap();

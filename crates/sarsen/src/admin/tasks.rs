@@ -34,8 +34,15 @@ impl Tasks {
         Self { ledger: Ledger::new(repository), pool }
     }
 
-    /// The answer to a request. What it says is durable.
+    /// The answer to a request. What it says, a refusal among it, is durable: nobody is told what a
+    /// crash takes back.
     pub fn answer(&self, arguments: &Value) -> Result<Value, TasksError> {
+        let answered = self.perform(arguments);
+        self.ledger.settle()?;
+        answered
+    }
+
+    fn perform(&self, arguments: &Value) -> Result<Value, TasksError> {
         let refused = || TasksError::Form(arguments.to_string().chars().take(200).collect());
         let id = || arguments["id"].as_str().ok_or_else(refused);
         match arguments["action"].as_str() {
@@ -50,9 +57,9 @@ impl Tasks {
             }
             Some("retry") => {
                 self.ledger.retry(id()?)?;
-                self.retried(Retried { tasks: 1, keys_taken: 0 })
+                Ok(self.retried(Retried { tasks: 1, keys_taken: 0 }))
             }
-            Some("retry-all") => self.retried(self.ledger.retry_all()?),
+            Some("retry-all") => Ok(self.retried(self.ledger.retry_all()?)),
             Some("cancel") => self.cancel(id()?),
             _ => Err(refused()),
         }
@@ -60,8 +67,6 @@ impl Tasks {
 
     fn list(&self, which: List, limit: usize) -> Result<Value, TasksError> {
         let mut list = self.ledger.list(which)?;
-        // What the list reveals must not be lost to a kill after it is read.
-        self.ledger.settle()?;
         let limit = limit.min(TASK_LIST_MAX);
         let is_cut = list.is_cut || list.tasks.len() > limit;
         list.tasks.truncate(limit);
@@ -69,10 +74,10 @@ impl Tasks {
         Ok(json!({ "tasks": tasks, "more": is_cut }))
     }
 
-    fn retried(&self, retried: Retried) -> Result<Value, TasksError> {
+    fn retried(&self, retried: Retried) -> Value {
         let count = i64::try_from(retried.tasks).unwrap_or(i64::MAX);
-        self.settle(count, -count)?;
-        Ok(json!({ "retried": retried.tasks, "keys_taken": retried.keys_taken }))
+        self.tell(count, -count);
+        json!({ "retried": retried.tasks, "keys_taken": retried.keys_taken })
     }
 
     fn cancel(&self, id: &str) -> Result<Value, TasksError> {
@@ -82,15 +87,15 @@ impl Tasks {
             Was::Dead => ("dead", 0, -1),
             Was::Cron => ("cron", 0, 0),
         };
-        self.settle(waiting, dead)?;
+        self.tell(waiting, dead);
         Ok(json!({ "name": cancelled.name, "was": was }))
     }
 
-    fn settle(&self, waiting: i64, dead: i64) -> Result<(), TasksError> {
+    /// Tells who runs them that so many more wait, and so many more are dead.
+    fn tell(&self, waiting: i64, dead: i64) {
         if let Some(pool) = &self.pool {
             pool.tasks_changed(waiting, dead);
         }
-        Ok(self.ledger.settle()?)
     }
 }
 

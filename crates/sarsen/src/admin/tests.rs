@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 fn start(folder: &Path) -> AdminSocket {
     let commands = Commands { application: Some("notes".to_owned()), tasks: None, figures: None };
@@ -86,8 +87,10 @@ fn connections_are_bounded_and_places_come_free() {
     assert!(matches!(&error, AskError::Refused(why) if why.contains("try again")), "{error:?}");
     held.pop();
     // The server needs a moment to see that one has gone.
+    let begun = Instant::now();
     while let Err(error) = ask(folder, "server") {
         assert!(matches!(&error, AskError::Refused(_)), "{error:?}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "no place comes free");
     }
 }
 

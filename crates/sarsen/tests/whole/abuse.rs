@@ -2,7 +2,7 @@
 //! on serving. The faces' own tests have the full tables; these show it for the assembled server.
 
 use crate::harness::{Server, Site, root};
-use crate::http::SILENCE_MAX;
+use crate::patience::PATIENCE;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpStream};
 /// What may come back: one of these statuses, or nothing but the end of the connection.
 fn assert_answer(server: &Server, request: &[u8], statuses: &[u16]) {
     let mut stream = TcpStream::connect(server.address()).expect("the server accepts");
-    stream.set_read_timeout(Some(SILENCE_MAX)).expect("a timeout");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
     // A server that has refused may close before it has read everything.
     let _refused_early = stream.write_all(request);
     let _refused_early = stream.shutdown(Shutdown::Write);
@@ -92,7 +92,7 @@ fn a_thousand_idle_connections() {
     // They were accepted and not merely queued: each of a few, spread over all, is served too.
     for stream in idle.iter().step_by(100) {
         let mut stream = stream.try_clone().unwrap();
-        stream.set_read_timeout(Some(SILENCE_MAX)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(&head("GET /db/notes/a", "")).unwrap();
         let mut start = [0; 12];
         stream.read_exact(&mut start).unwrap();

@@ -2,12 +2,14 @@
 //! the files of the commands that ask.
 
 use crate::harness::Site;
+use crate::patience::PATIENCE;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 
 fn ask(site: &Site, request: &str) -> std::io::Result<String> {
     let mut stream = UnixStream::connect(site.data().join("admin.sock"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
     stream.write_all(format!("{request}\n").as_bytes())?;
     let mut reply = String::new();
     BufReader::new(stream).read_line(&mut reply)?;

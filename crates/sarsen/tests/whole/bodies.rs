@@ -1,6 +1,6 @@
 //! Bytes and forms on the wire, sent by a client that is not ours: curl.
 
-use crate::harness::{Server, Site, test_app};
+use crate::harness::{Ends, Server, Site, test_app};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -15,8 +15,7 @@ fn curl(server: &Server, path: &str, arguments: &[&str]) -> (u16, String, Vec<u8
         .args(["--dump-header", &head, "--write-out", "%{http_code}"])
         .args(arguments)
         .arg(server.url(path))
-        .output()
-        .expect("curl runs; scripts/setup.sh installs it");
+        .ends();
     assert!(output.status.success(), "{path}: {output:?}");
     let status = String::from_utf8_lossy(&output.stdout).parse().expect("a status");
     let head = fs::read_to_string(head).expect("header fields").to_ascii_lowercase();

@@ -1,7 +1,7 @@
 //! What the command line refuses and how: one clear line on stderr, nothing on stdout, and the exit
 //! code of `docs/exit-codes.md`.
 
-use crate::harness::{Site, plain_file, root, run, sarsen, test_app};
+use crate::harness::{Ends, Site, plain_file, root, run, sarsen, test_app};
 use std::net::TcpListener;
 use std::process::Output;
 
@@ -44,7 +44,7 @@ fn mistakes_on_the_command_line() {
 #[test]
 fn too_little_memory_is_a_usage_error() {
     let site = Site::bare();
-    let output = site.serve().args(["--memory", "1M"]).output().unwrap();
+    let output = site.serve().args(["--memory", "1M"]).ends();
     assert_refused(&output, 2, &["--memory", "1048576"]);
 }
 
@@ -64,13 +64,13 @@ fn help_and_version_go_to_stdout() {
 fn a_busy_port() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = Site::bare().serve().args(["--listen", &address]).output().unwrap();
+    let output = Site::bare().serve().args(["--listen", &address]).ends();
     assert_refused(&output, 4, &[&address]);
 }
 
 #[test]
 fn a_public_address() {
-    let output = Site::bare().serve().args(["--listen", "0.0.0.0:0"]).output().unwrap();
+    let output = Site::bare().serve().args(["--listen", "0.0.0.0:0"]).ends();
     assert_refused(&output, 4, &["0.0.0.0"]);
 }
 
@@ -78,7 +78,7 @@ fn a_public_address() {
 fn a_data_folder_that_cannot_be_made() {
     let folder = tempfile::tempdir().unwrap();
     let data = plain_file(folder.path()).join("data");
-    let output = sarsen().arg("serve").arg("--data").arg(&data).output().unwrap();
+    let output = sarsen().arg("serve").arg("--data").arg(&data).ends();
     assert_refused(&output, 3, &[data.to_str().unwrap()]);
 }
 
@@ -86,7 +86,7 @@ fn a_data_folder_that_cannot_be_made() {
 fn a_data_folder_with_something_else_in_it() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("letter.txt"), "dear reader").unwrap();
-    let output = sarsen().arg("serve").arg("--data").arg(folder.path()).output().unwrap();
+    let output = sarsen().arg("serve").arg("--data").arg(folder.path()).ends();
     assert_refused(&output, 3, &[folder.path().to_str().unwrap()]);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "nothing was added: {left:?}");
@@ -95,21 +95,21 @@ fn a_data_folder_with_something_else_in_it() {
 #[test]
 fn an_application_that_is_not_there() {
     let site = Site::with_app("missing/app".into());
-    assert_refused(&site.serve().output().unwrap(), 5, &["missing/app"]);
+    assert_refused(&site.serve().ends(), 5, &["missing/app"]);
     assert!(!site.data().exists(), "a refused application leaves no trace");
 }
 
 #[test]
 fn an_application_that_does_not_parse() {
     let site = Site::with_app(test_app("broken"));
-    assert_refused(&site.serve().output().unwrap(), 5, &["broken/app.js:4:"]);
+    assert_refused(&site.serve().ends(), 5, &["broken/app.js:4:"]);
 }
 
 #[test]
 fn verify_without_a_repository() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let output = sarsen().arg("verify").arg("--data").arg(&missing).output().unwrap();
+    let output = sarsen().arg("verify").arg("--data").arg(&missing).ends();
     assert_refused(&output, 3, &[missing.to_str().unwrap()]);
     assert!(!missing.exists(), "verify makes nothing");
 }
@@ -127,7 +127,7 @@ fn serve_without_arguments_says_what_it_made() {
     // In a folder of its own, and stopped by the port if 8000 is taken: then it must say so.
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:8000");
-    let output = sarsen().current_dir(folder.path()).arg("serve").output().unwrap();
+    let output = sarsen().current_dir(folder.path()).arg("serve").ends();
     assert_refused(&output, 4, &["127.0.0.1:8000"]);
     assert!(folder.path().join("sarsen-data").is_dir(), "the default data folder");
     drop(taken);

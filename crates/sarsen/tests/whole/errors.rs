@@ -1,7 +1,7 @@
 //! Requests that fail in the application: what the client sees, in development and in production,
 //! and what `sarsen errors` finds of them, beside a server and without.
 
-use crate::harness::{Server, Site, sarsen, test_app};
+use crate::harness::{Ends, Server, Site, sarsen, test_app};
 use crate::http::Reply;
 use serde_json::Value;
 use std::process::Output;
@@ -15,7 +15,7 @@ fn get(server: &Server, target: &str, headers: &[(&str, &str)]) -> Reply {
 
 fn errors(site: &Site, arguments: &[&str]) -> Output {
     let data = site.data();
-    sarsen().arg("errors").arg("--data").arg(data).args(arguments).output().expect("it runs")
+    sarsen().arg("errors").arg("--data").arg(data).args(arguments).ends()
 }
 
 fn stdout(output: Output) -> String {
@@ -25,15 +25,11 @@ fn stdout(output: Output) -> String {
 
 /// The newest that are kept, once there are `count`: the file is written by a thread of its own.
 fn kept(site: &Site, count: usize) -> Vec<Value> {
-    loop {
+    site.wait_for(&format!("{count} failed requests"), || {
         let text = stdout(errors(site, &["--json", "--limit", "1000"]));
-        let lines: Vec<Value> =
-            text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
-        if lines.len() >= count {
-            return lines;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+        let lines = text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
+        Some(lines.collect::<Vec<Value>>()).filter(|lines| lines.len() >= count)
+    })
 }
 
 #[test]
@@ -115,12 +111,7 @@ fn each_limit_is_a_problem_of_its_own_and_others_go_on() {
         let problem: Value = serde_json::from_slice(&reply.body).expect("JSON");
         assert_eq!(problem["type"], format!("/errors/{kind}"), "{target}");
         let id = problem["id"].as_str().expect("an id");
-        let line = loop {
-            let found = kept(&site, 1).into_iter().find(|line| line["id"] == id);
-            if let Some(line) = found {
-                break line;
-            }
-        };
+        let line = site.wait_for(id, || kept(&site, 1).into_iter().find(|line| line["id"] == id));
         assert!(line["message"].as_str().is_some_and(|m| m.contains(words)), "{target}: {line}");
         assert_eq!(server.get("/fine").status, 200);
     }

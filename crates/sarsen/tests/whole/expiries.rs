@@ -2,13 +2,9 @@
 //! and again: each is seen, and what is done about it takes effect once.
 
 use crate::harness::{Server, Site, test_app};
-use std::time::{Duration, Instant};
 
 const KILLS: usize = 6;
 const ORDERS_A_LIFE: usize = 60;
-
-/// Long enough that only what never happens reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many were seen, by the tally and by the documents of each.
 fn seen(server: &Server) -> (u64, u64) {
@@ -17,11 +13,7 @@ fn seen(server: &Server) -> (u64, u64) {
 }
 
 fn until_seen(server: &Server, count: u64) {
-    let begun = Instant::now();
-    while seen(server).0 < count {
-        assert!(begun.elapsed() < PATIENCE, "{:?} of {count} were seen", seen(server));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    server.wait_until(&format!("{count} seen"), || seen(server).0 >= count);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Starts and stops the real binary for the tests. A server is killed when its handle is dropped.
 
 use crate::http::{Client, Reply};
+use crate::patience::{Deadline, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader};
@@ -9,6 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use tempfile::TempDir;
+
+/// A command that ends by itself.
+pub trait Ends {
+    /// Runs it to its end.
+    fn ends(&mut self) -> Output;
+}
+
+impl Ends for Command {
+    fn ends(&mut self) -> Output {
+        self.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = self.spawn().unwrap_or_else(|error| {
+            panic!("{self:?} does not run ({error}); scripts/setup.sh installs what is not ours")
+        });
+        let _deadline = Deadline::of(&child, format!("{self:?}"));
+        child.wait_with_output().expect("its output")
+    }
+}
 
 /// The binary, to be given arguments.
 pub fn sarsen() -> Command {
@@ -19,7 +37,7 @@ pub fn sarsen() -> Command {
 
 /// Runs a command to its end.
 pub fn run(arguments: &[&str]) -> Output {
-    sarsen().args(arguments).output().expect("the binary runs")
+    sarsen().args(arguments).ends()
 }
 
 /// The repository's root, where `apps/` is.
@@ -74,14 +92,24 @@ impl Site {
 
     /// As `start`, by this command.
     pub fn start_by(&self, command: &mut Command) -> Server {
-        let log = self.folder.path().join("stderr");
+        let log = self.log();
         let stderr = OpenOptions::new().create(true).append(true).open(&log).expect("a log file");
         Server::start(command.stderr(stderr), log, Arc::clone(&self.folder))
     }
 
+    /// Where its servers log, one after the other.
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("stderr")
+    }
+
+    /// Waits until `look` finds something, such as a command's output; see [`wait_for`].
+    pub fn wait_for<T>(&self, what: &str, look: impl FnMut() -> Option<T>) -> T {
+        wait_for(what, || read_log(&self.log()), look)
+    }
+
     /// `sarsen verify` on the folder.
     pub fn verify(&self) -> Output {
-        sarsen().arg("verify").arg("--data").arg(self.data()).output().expect("verify runs")
+        sarsen().arg("verify").arg("--data").arg(self.data()).ends()
     }
 
     /// Verifies, and fails the test unless the repository is clean.
@@ -107,14 +135,15 @@ pub struct Server {
 impl Server {
     fn start(command: &mut Command, log: PathBuf, folder: Arc<TempDir>) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let _deadline = Deadline::of(&child, format!("the start of {command:?}"));
         let mut stdout = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         let mut said = Vec::new();
         while !said.last().is_some_and(|line: &String| line.starts_with("url")) {
             let mut line = String::new();
             let read = stdout.read_line(&mut line).expect("its lines are UTF-8");
             if read == 0 {
-                let log = std::fs::read_to_string(&log).unwrap_or_default();
-                panic!("it ended with {:?}, said {said:?} and logged:\n{log}", child.wait());
+                let (ended, log) = (child.wait(), read_log(&log));
+                panic!("it ended with {ended:?}, said {said:?} and logged:\n{log}");
             }
             said.push(line.trim_end().to_owned());
         }
@@ -143,16 +172,31 @@ impl Server {
 
     /// What it has logged so far, and servers before it on the same folder.
     pub fn logged(&self) -> String {
-        std::fs::read_to_string(&self.log).expect("the log file")
+        read_log(&self.log)
     }
 
-    /// Blocks until the log holds `words`.
+    /// Waits until the log holds `words`.
     pub fn wait_for_log(&mut self, words: &str) {
-        while !self.logged().contains(words) {
-            let ended = self.child.try_wait().expect("its state");
-            assert!(ended.is_none(), "it ended without logging {words:?}:\n{}", self.logged());
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        let Self { child, log, .. } = self;
+        wait_for(
+            &format!("{words:?} in the log"),
+            || read_log(log),
+            || {
+                let ended = child.try_wait().expect("its state");
+                let has_said = read_log(log).contains(words);
+                assert!(
+                    has_said || ended.is_none(),
+                    "it ended without {words:?}:\n{}",
+                    read_log(log)
+                );
+                has_said.then_some(())
+            },
+        );
+    }
+
+    /// Waits until it is so; see [`wait_for`].
+    pub fn wait_until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        wait_for(what, || self.logged(), || is_so().then_some(()));
     }
 
     /// Its process.
@@ -165,9 +209,10 @@ impl Server {
         kill_process(pid.expect("a process id"), signal).expect("the process is there");
     }
 
-    /// Blocks until it has ended by itself.
+    /// Waits until it has ended by itself.
     pub fn wait(mut self) -> ExitStatus {
-        self.child.wait().expect("its exit status")
+        let Self { child, log, .. } = &mut self;
+        wait_for("its end", || read_log(log), || child.try_wait().expect("its state"))
     }
 
     /// Asks it to stop and waits.
@@ -189,6 +234,11 @@ impl Drop for Server {
         let _gone = self.child.kill();
         let _reaped = self.child.wait();
     }
+}
+
+/// What servers wrote there, as far as it is text.
+fn read_log(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
 }
 
 /// Every file below `folder` with its bytes.

@@ -1,11 +1,8 @@
 //! The smallest HTTP/1.1 client that the tests need: one connection, one request at a time.
 
+use crate::patience::PATIENCE;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
-
-/// A server that says nothing for this long has failed the test; no test waits for it to pass.
-pub const SILENCE_MAX: Duration = Duration::from_secs(120);
 
 /// One connection.
 pub struct Client {
@@ -46,7 +43,8 @@ impl Client {
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(SILENCE_MAX))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         Ok(Self { stream: BufReader::new(stream) })
     }
 

@@ -1,6 +1,7 @@
 //! Ten thousand connections that say nothing, and a client that works meanwhile.
 
 use crate::harness::{Server, Site};
+use crate::patience::PATIENCE;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs;
 use std::net::TcpStream;
@@ -42,6 +43,7 @@ fn bytes_per_connection(server: &Server, begin: impl Fn(&TcpStream)) -> u64 {
     let idle: Vec<_> = (0..IDLE)
         .map(|_| {
             let stream = TcpStream::connect(server.address()).expect("the server accepts");
+            stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
             begin(&stream);
             stream
         })

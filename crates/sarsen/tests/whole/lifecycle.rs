@@ -1,6 +1,7 @@
 //! Starting, stopping and starting again.
 
-use crate::harness::{Site, sarsen};
+use crate::harness::{Ends, Site, sarsen};
+use crate::patience::Deadline;
 use rustix::process::Signal;
 use std::fs::OpenOptions;
 use std::process::Stdio;
@@ -84,7 +85,7 @@ fn a_start_without_a_write_leaves_no_gap() {
 fn a_repository_opens_once() {
     let site = Site::bare();
     let server = site.start();
-    for output in [site.serve().output().unwrap(), site.verify()] {
+    for output in [site.serve().ends(), site.verify()] {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{stderr}");
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
@@ -148,7 +149,7 @@ fn a_damaged_repository_does_not_open() {
     server.kill();
     damage_first_record(&site);
 
-    for output in [site.serve().output().unwrap(), site.verify()] {
+    for output in [site.serve().ends(), site.verify()] {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{stderr}");
         assert!(stderr.contains("damaged") && stderr.contains("offset"), "{stderr}");
@@ -185,6 +186,7 @@ fn verify_says_what_it_read() {
 fn a_result_that_cannot_be_written_is_a_failure() {
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = sarsen().arg("help").stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    let _deadline = Deadline::of(&output, "sarsen help".to_owned());
     let output = output.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");

@@ -22,6 +22,8 @@ mod lifecycle;
 mod login;
 mod new;
 mod on_terminal;
+#[path = "../../../faces/tests/http/patience.rs"]
+mod patience;
 mod proxies;
 mod quiet;
 mod random;

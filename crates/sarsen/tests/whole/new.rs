@@ -1,6 +1,6 @@
 //! `sarsen new`: what it makes works, and it leaves alone what is there.
 
-use crate::harness::{Site, root, run};
+use crate::harness::{Ends, Site, root, run};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -64,8 +64,7 @@ fn the_compiler_accepts_it() {
     }
     for (flags, config) in [(LANGUAGES[0].0, "jsconfig.json"), (LANGUAGES[1].0, "tsconfig.json")] {
         let (_folder, app) = made_in(flags);
-        let output = Command::new(&tsc).args(["--project", config]).current_dir(app).output();
-        let output = output.expect("the compiler runs");
+        let output = Command::new(&tsc).args(["--project", config]).current_dir(app).ends();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{config}: {said}");
     }

@@ -1,5 +1,6 @@
 //! A program on a terminal of its own, as a person would see it.
 
+use crate::patience::Deadline;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{File, OpenOptions};
@@ -12,6 +13,8 @@ pub struct OnTerminal {
     child: Child,
     /// What it showed since the last key.
     pub shown: String,
+    /// Reading has no bound of its own.
+    _deadline: Deadline,
 }
 
 impl OnTerminal {
@@ -26,9 +29,10 @@ impl OnTerminal {
         let end = OpenOptions::new().read(true).write(true).open(name).expect("its other end");
         command.stdin(Stdio::from(end.try_clone().expect("a copy"))).stdout(Stdio::from(end));
         let child = command.spawn().expect("it starts");
+        let deadline = Deadline::of(&child, format!("{command:?}"));
         // The other end is open in the child alone, so that reading ends with it.
         drop(command);
-        Self { screen: File::from(master), child, shown: String::new() }
+        Self { screen: File::from(master), child, shown: String::new(), _deadline: deadline }
     }
 
     /// Reads what is shown until it holds `words`.

@@ -2,18 +2,15 @@
 //! Debian's package, before the real server. Only ports and paths are changed. A program that is
 //! missing fails the test: `scripts/setup.sh` installs it.
 
-use crate::harness::{Server, Site, root, test_app};
+use crate::harness::{Ends, Server, Site, root, test_app};
 use crate::http::{Client, Reply};
+use crate::patience::{Deadline, wait_for};
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-/// Long enough that only a proxy that never serves reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The proxy's address for its back ends: the one that they trust.
 const PROXY: &str = "127.0.0.1";
@@ -60,27 +57,17 @@ impl Proxy {
             });
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let mut proxy = Self { child, address, folder };
-        proxy.wait_until_it_serves();
+        let Self { child, address, folder } = &mut proxy;
+        wait_for(
+            "the proxy",
+            || written(folder),
+            || {
+                let ended = child.try_wait().expect("its state");
+                assert!(ended.is_none(), "{ended:?}:\n{}", written(folder));
+                TcpStream::connect(*address).ok()
+            },
+        );
         proxy
-    }
-
-    fn wait_until_it_serves(&mut self) {
-        let started = Instant::now();
-        while TcpStream::connect(self.address).is_err() {
-            let ended = self.child.try_wait().expect("its state");
-            let is_late = started.elapsed() > PATIENCE;
-            assert!(ended.is_none() && !is_late, "{ended:?}:\n{}", self.said());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-
-    /// Everything it has written into its folder.
-    fn said(&self) -> String {
-        let files = crate::harness::read_tree(self.folder.path());
-        let text = |(path, bytes): (PathBuf, Vec<u8>)| {
-            format!("{}:\n{}\n", path.display(), String::from_utf8_lossy(&bytes))
-        };
-        files.into_iter().map(text).collect()
     }
 
     fn connect(&self) -> Client {
@@ -95,11 +82,19 @@ impl Proxy {
             .args(["-sS", "--max-time", "30", "--interface", CLIENT, "--resolve", &resolve])
             .args(arguments)
             .arg(url)
-            .output()
-            .unwrap_or_else(|error| panic!("curl does not run ({error}); see scripts/setup.sh"));
-        assert!(output.status.success(), "{output:?}\n{}", self.said());
+            .ends();
+        assert!(output.status.success(), "{output:?}\n{}", written(&self.folder));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
+}
+
+/// Everything that was written into a proxy's folder.
+fn written(folder: &TempDir) -> String {
+    let files = crate::harness::read_tree(folder.path());
+    let text = |(path, bytes): (PathBuf, Vec<u8>)| {
+        format!("{}:\n{}\n", path.display(), String::from_utf8_lossy(&bytes))
+    };
+    files.into_iter().map(text).collect()
 }
 
 impl Drop for Proxy {
@@ -110,6 +105,7 @@ impl Drop for Proxy {
         if asked.is_none_or(|asked| asked.is_err()) {
             let _gone = self.child.kill();
         }
+        let _deadline = Deadline::of(&self.child, "a proxy that was asked to end".to_owned());
         let _reaped = self.child.wait();
     }
 }
@@ -183,7 +179,7 @@ fn header<'a>(reply: &'a Reply, name: &str) -> &'a str {
 fn assert_documents_pass(proxy: &Proxy, direct: &Server) {
     let mut client = proxy.connect();
     let put = client.put_json("/db/notes/a", "{\"n\":1}").expect("a reply");
-    assert_eq!(put.status, 201, "{put:?}\n{}", proxy.said());
+    assert_eq!(put.status, 201, "{put:?}\n{}", written(&proxy.folder));
     let first = header(&put, "etag").to_owned();
     let got = client.get("/db/notes/a").expect("a reply");
     assert_eq!((got.status, got.text().as_str()), (200, "{\"n\":1}"));
@@ -218,7 +214,7 @@ fn assert_large_bodies_pass(proxy: &Proxy) {
     let large: Vec<u8> = (0..faces_body_max()).map(|n| (n % 251) as u8).collect();
     let fields = [("content-type", "application/octet-stream")];
     let put = client.request("PUT", "/db/notes/large", &fields, &large).expect("a reply");
-    assert_eq!(put.status, 201, "{put:?}\n{}", proxy.said());
+    assert_eq!(put.status, 201, "{put:?}\n{}", written(&proxy.folder));
     let got = client.get("/db/notes/large").expect("a reply");
     assert!(got.status == 200 && got.body == large, "{} {}", got.status, got.body.len());
 }
@@ -239,7 +235,7 @@ fn assert_clients_are_known(proxy: &Proxy) {
         "Forwarded: for=203.0.113.9;host=evil.example;proto=https",
     ];
     let lies: Vec<&str> = lies.iter().flat_map(|field| ["-H", field]).collect();
-    assert_eq!(proxy.curl("/who", &lies), expected, "{}", proxy.said());
+    assert_eq!(proxy.curl("/who", &lies), expected, "{}", written(&proxy.folder));
     let cookies = proxy.curl("/session", &[&lies[..], &["-i"]].concat()).to_lowercase();
     assert!(cookies.contains("set-cookie") && !cookies.contains("secure"), "{cookies}");
 }
@@ -312,7 +308,7 @@ fn apache_before_two_servers_of_which_one_dies() {
     assert_eq!(answered.len(), 2, "both answer: {answered:?}");
     second.kill();
     for _ in 0..10 {
-        assert_eq!(ask("/db/notes/kept").status, 200, "{}", proxy.said());
+        assert_eq!(ask("/db/notes/kept").status, 200, "{}", written(&proxy.folder));
     }
     // With one server that is left, documents behave as with one.
     assert_documents_pass(&proxy, &first);

@@ -1,6 +1,6 @@
 //! The session in README.md is real: each of its requests gets the reply that stands below it.
 
-use crate::harness::{Site, root, sarsen};
+use crate::harness::{Ends, Site, root, sarsen};
 use crate::http::{Client, Reply};
 
 /// One `$ curl` line and the lines below it.
@@ -144,8 +144,8 @@ fn the_first_five_minutes_are_real() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["new myapp", "test myapp"] {
-        let output = sarsen().args(command.split(' ')).current_dir(folder.path()).output();
-        let said = String::from_utf8(output.expect("it runs").stdout).expect("UTF-8");
+        let output = sarsen().args(command.split(' ')).current_dir(folder.path()).ends();
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
         let expected = shown(&readme, &format!("sarsen {command}"));
         assert_eq!(without_numbers(&said), without_numbers(expected), "{command}");
     }

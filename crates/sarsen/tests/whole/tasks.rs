@@ -2,24 +2,16 @@
 //! acknowledged commit runs, and what it changes, the tasks it starts included, is done once.
 
 use crate::harness::{Server, Site, run, test_app};
-use std::time::{Duration, Instant};
 
 const KILLS: usize = 6;
 const MAILS_A_LIFE: usize = 60;
-
-/// Long enough that only what never happens reaches it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn notes(server: &Server) -> u64 {
     server.get("/sent").json()["notes"].as_u64().expect("a number")
 }
 
 fn until_noted(server: &Server, count: usize) {
-    let begun = Instant::now();
-    while notes(server) < count as u64 {
-        assert!(begun.elapsed() < PATIENCE, "{} of {count}: {}", notes(server), server.logged());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    server.wait_until(&format!("{count} notes"), || notes(server) >= count as u64);
 }
 
 #[test]

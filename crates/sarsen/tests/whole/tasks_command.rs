@@ -1,14 +1,13 @@
 //! `sarsen tasks` on a data folder that a server has open, and on one that none has: the same
 //! answers. What a retry and a cancellation mean is tested in the gem.
 
-use crate::harness::{Server, Site, sarsen, test_app};
+use crate::harness::{Ends, Server, Site, sarsen, test_app};
 use serde_json::Value;
 use std::process::Output;
-use std::time::Duration;
 
 fn tasks(site: &Site, line: &str) -> Output {
     let words = line.split(' ');
-    sarsen().arg("tasks").args(words).arg("--data").arg(site.data()).output().expect("it runs")
+    sarsen().arg("tasks").args(words).arg("--data").arg(site.data()).ends()
 }
 
 fn said(site: &Site, line: &str) -> String {
@@ -31,13 +30,9 @@ fn list(site: &Site, which: &str) -> Vec<Value> {
 
 /// The dead tasks, once there are `count`.
 fn dead(site: &Site, count: usize) -> Vec<Value> {
-    loop {
-        let found = list(site, "dead");
-        if found.len() == count {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    site.wait_for(&format!("{count} dead tasks"), || {
+        Some(list(site, "dead")).filter(|found| found.len() == count)
+    })
 }
 
 fn post(server: &Server, path: &str) -> String {
@@ -47,9 +42,7 @@ fn post(server: &Server, path: &str) -> String {
 }
 
 fn wait_for_document(server: &Server, path: &str) {
-    while server.get(path).status != 200 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    server.wait_until(path, || server.get(path).status == 200);
 }
 
 fn metric(server: &Server, sample: &str) -> String {

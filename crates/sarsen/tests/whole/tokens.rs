@@ -1,18 +1,16 @@
 //! Tokens with the real binary: made, listed and revoked while a server runs and while none does;
 //! and that no secret is in any log, however much is logged.
 
-use crate::harness::{Server, Site, sarsen};
+use crate::harness::{Ends, Server, Site, sarsen};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::thread;
-use std::time::Duration;
 
 fn token(site: &Site, arguments: &[&str]) -> Output {
     let mut command = sarsen();
     command.arg("token").args(arguments).arg("--data").arg(site.data());
-    command.output().expect("the binary runs")
+    command.ends()
 }
 
 /// A new token, as a script takes it.
@@ -35,13 +33,6 @@ fn get(server: &Server, path: &str, token: &str) -> u16 {
     reply.expect("a reply").status
 }
 
-/// Waits for what a running server takes over by itself, within a second.
-fn until(mut is_so: impl FnMut() -> bool) {
-    while !is_so() {
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn made_before_the_first_start_and_revoked_while_a_server_runs() {
     let site = Site::bare();
@@ -53,7 +44,7 @@ fn made_before_the_first_start_and_revoked_while_a_server_runs() {
     let read =
         create(&site, &["--scope", "read", "--collections", "notes,img-*", "--expires", "1d"]);
     // Asked where a token that is not known yet costs nothing.
-    until(|| {
+    server.wait_until("the token is taken over", || {
         let field = format!("Bearer {read}");
         let request = server.connect().request("GET", "/readyz", &[("authorization", &field)], b"");
         request.unwrap().text().contains("observedValue")
@@ -67,7 +58,7 @@ fn made_before_the_first_start_and_revoked_while_a_server_runs() {
     assert_eq!(listed[1]["collections"], serde_json::json!(["notes", "img-*"]));
     let id = listed[1]["id"].as_str().unwrap();
     assert!(token(&site, &["revoke", id]).status.success());
-    until(|| get(&server, "/db/notes/a", &read) == 401);
+    server.wait_until("the token is gone", || get(&server, "/db/notes/a", &read) == 401);
     assert_eq!(get(&server, "/db/notes/a", &admin), 404);
     assert_eq!(list(&site).len(), 1);
     assert_eq!(server.stop().code(), Some(0));
@@ -81,7 +72,7 @@ fn a_running_server_closes_when_the_first_token_is_made() {
     let server = site.start();
     assert_eq!(server.get("/db/notes/a").status, 404);
     create(&site, &["--scope", "read"]);
-    until(|| server.get("/db/notes/a").status == 401);
+    server.wait_until("a token is needed", || server.get("/db/notes/a").status == 401);
 }
 
 #[test]
@@ -94,7 +85,7 @@ fn a_public_address_is_refused_with_the_command_that_makes_it_possible() {
         command
     };
     let refused = |more: &[&str], word: &str| {
-        let output = public(more).output().unwrap();
+        let output = public(more).ends();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(4), "{said}");
         assert!(said.contains(word), "expected {word:?} in: {said}");
@@ -104,7 +95,7 @@ fn a_public_address_is_refused_with_the_command_that_makes_it_possible() {
     // The command that it names, word for word.
     let (_, command) = said.split_once("`sarsen ").unwrap();
     let words: Vec<&str> = command.split('`').next().unwrap().split_whitespace().collect();
-    assert!(sarsen().args(words).output().unwrap().status.success(), "{said}");
+    assert!(sarsen().args(words).ends().status.success(), "{said}");
     refused(&[], "--insecure-no-tls");
     let server = site.start_by(&mut public(&["--insecure-no-tls"]));
     assert_eq!(server.get("/db/notes/a").status, 401);
@@ -128,7 +119,7 @@ fn no_log_holds_a_token() {
         let fields = [("authorization", field.as_str()), ("content-type", "application/json")];
         server.connect().request("PUT", path, &fields, b"1").unwrap();
     }
-    until(|| read(&log).lines().count() == 3);
+    server.wait_until("three lines", || read(&log).lines().count() == 3);
     for text in [read(&log), server.logged()] {
         // From the ninth character on, so that a part of it would be found, too.
         assert!(!text.contains(&secret[8..40]), "{text}");
@@ -144,12 +135,12 @@ fn a_hangup_opens_the_access_log_again() {
     command.arg("--access-log").arg(&log);
     let server = site.start_by(&mut command);
     server.get("/db/notes/first");
-    until(|| read(&log).contains("first"));
+    server.wait_until("the first line", || read(&log).contains("first"));
     let old = log.with_extension("1");
     std::fs::rename(&log, &old).unwrap();
     server.signal(Signal::HUP);
     server.get("/db/notes/second");
-    until(|| read(&log).contains("second"));
+    server.wait_until("the second line", || read(&log).contains("second"));
     assert!(!read(&old).contains("second"));
     assert_eq!(server.stop().code(), Some(0), "a hangup does not stop it");
 }
@@ -159,7 +150,7 @@ fn a_damaged_file_of_tokens_is_named_and_nothing_starts() {
     let site = Site::bare();
     create(&site, &["--scope", "read"]);
     std::fs::write(site.data().join("tokens"), "{}").unwrap();
-    for output in [site.serve().output().unwrap(), token(&site, &["list"])] {
+    for output in [site.serve().ends(), token(&site, &["list"])] {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(7), "{said}");
         assert!(said.contains("tokens is not a list of tokens"), "{said}");

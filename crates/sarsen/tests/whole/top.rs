@@ -1,7 +1,7 @@
 //! `sarsen top`, on a terminal and without one, beside a server that has work: a storm of
 //! conflicts, which always finishes.
 
-use crate::harness::{Server, Site, sarsen, test_app};
+use crate::harness::{Ends, Server, Site, sarsen, test_app};
 use crate::on_terminal::OnTerminal;
 use serde_json::Value;
 use std::thread;
@@ -26,8 +26,7 @@ fn storm(server: &Server) {
 
 fn top(site: &Site, arguments: &[&str]) -> String {
     let data = site.data();
-    let output = sarsen().arg("top").arg("--data").arg(data).args(arguments).output();
-    let output = output.expect("it runs");
+    let output = sarsen().arg("top").arg("--data").arg(data).args(arguments).ends();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -54,7 +53,7 @@ fn a_storm_of_a_hundred_clients_on_one_document_finishes_and_is_seen() {
     assert!(text.starts_with("requests ") && text.contains("gems     0 of 2 busy"), "{text}");
     assert!(!text.contains('\u{1b}'), "no terminal, so nothing that steers one");
     assert!(server.stop().success());
-    let gone = sarsen().args(["top", "--once", "--data"]).arg(site.data()).output().unwrap();
+    let gone = sarsen().args(["top", "--once", "--data"]).arg(site.data()).ends();
     assert_eq!(gone.status.code(), Some(6));
     assert!(String::from_utf8_lossy(&gone.stderr).contains("no server runs on"), "{gone:?}");
 }

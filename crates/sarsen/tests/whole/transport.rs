@@ -3,17 +3,13 @@
 use crate::frames::{
     self, ACK, DATA, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, NO_ERROR, PING,
 };
-use crate::harness::{Site, run};
+use crate::harness::{Ends, Site, run};
 use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn tool(program: &str, arguments: &[&str]) -> Output {
-    Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap_or_else(|error| panic!("{program} does not run ({error}); see scripts/setup.sh"))
+    Command::new(program).args(arguments).stdin(Stdio::null()).ends()
 }
 
 /// A certificate for localhost and its key.
@@ -90,7 +86,7 @@ fn a_certificate_that_cannot_be_used_is_a_clear_end() {
     let start = |certificate: &Path, key: &Path| {
         let site = Site::bare();
         let files = ["--tls-cert", text(certificate), "--tls-key", text(key)];
-        site.serve().args(files).args(["--tls-listen", "127.0.0.1:0"]).output().expect("it runs")
+        site.serve().args(files).args(["--tls-listen", "127.0.0.1:0"]).ends()
     };
     for (output, words) in [
         (start(&certificate, &other_key), "is not that of the first certificate"),

@@ -2,9 +2,11 @@
 
 use crate::harness::{Server, Site, run};
 use crate::http::{Client, Reply};
+use crate::patience::PATIENCE;
 use std::fs;
 use std::path::Path;
 use std::thread;
+use std::time::Instant;
 use tempfile::TempDir;
 
 const APP: &str = "import { App, html, reply } from \"sarsen\";
@@ -57,7 +59,9 @@ impl Page {
 
     /// What is told next; it waits for that.
     fn news(&mut self) -> serde_json::Value {
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < PATIENCE, "no news after {:?}", self.last);
             let last = self.last.clone();
             let headers: Vec<_> = last.iter().map(|id| ("last-event-id", id.as_str())).collect();
             let reply = self.client.request("GET", "/_sarsen/live", &headers, b"").expect("news");
@@ -158,9 +162,7 @@ fn settings_and_functions_that_an_edit_brings_hold_from_then_on() {
     save(folder.path(), "app.js", &ORDERS.replace("export", &format!("{service}export")));
     assert_eq!(page.news()["mistake"], serde_json::Value::Null);
     order("after");
-    while server.get("/db/seen/after").status != 200 {
-        thread::sleep(std::time::Duration::from_millis(5));
-    }
+    server.wait_until("onExpire", || server.get("/db/seen/after").status == 200);
     assert_eq!(server.get("/db/seen/before").status, 404, "it has no expiry");
     assert_eq!(server.get("/db/orders/before").status, 200);
     assert_eq!(server.get("/seen").text(), "{\"seen\":1}");

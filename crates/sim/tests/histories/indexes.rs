@@ -2,14 +2,13 @@
 //! has every document.
 
 use crate::record::Key;
-use crate::workload::{Random, Scene, repository_key};
+use crate::workload::{Random, Scene, SetAtEnd, repository_key, wait_built};
 use repository::{
-    CollectionName, Direction, IndexRange, IndexState, IndexValue, Isolation, KeyRange, MediaType,
-    Outcome, Settings, Transaction,
+    CollectionName, Direction, IndexRange, IndexValue, Isolation, KeyRange, MediaType, Outcome,
+    Settings, Transaction,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 const THREADS: u64 = 4;
 const WRITES_PER_THREAD: u64 = 500;
@@ -29,9 +28,7 @@ fn settings(is_unique: bool) -> Settings {
 
 fn configure(scene: &Scene, settings: &Settings) {
     scene.repository.configure(&collection(), settings).unwrap();
-    while scene.repository.indexes().iter().any(|index| index.state != IndexState::Ready) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_built(&scene.repository);
 }
 
 /// What is staged: a value per key, or a deletion.
@@ -150,7 +147,8 @@ pub fn build_while_others_write(seed: u64) -> Result<(), String> {
                 }
             });
         }
-        let checked = (0..TIMES).try_for_each(|_| {
+        let _over = SetAtEnd(&is_over);
+        (0..TIMES).try_for_each(|_| {
             configure(&scene, &settings(false));
             let checked = (0..20).try_for_each(|_| {
                 std::thread::yield_now();
@@ -158,9 +156,7 @@ pub fn build_while_others_write(seed: u64) -> Result<(), String> {
             });
             configure(&scene, &Settings::default());
             checked
-        });
-        is_over.store(true, Ordering::Relaxed);
-        checked
+        })
     })
 }
 

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const THREADS: u64 = 4;
@@ -70,11 +70,28 @@ impl Workload {
                     std::thread::sleep(Duration::from_millis(20));
                 }
             });
-            let attempts = clients.into_iter().flat_map(|c| c.join().unwrap()).collect();
-            is_over.store(true, Ordering::Relaxed);
-            attempts
+            let _over = SetAtEnd(&is_over);
+            clients.into_iter().flat_map(|c| c.join().unwrap()).collect()
         });
         Record { attempts, serial_lane: scene.repository.stats().serial_lane }
+    }
+}
+
+/// Sets a flag at its end, however that comes: who works on until then must not work on for ever.
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits until all indexes are ready.
+pub fn wait_built(repository: &Repository) {
+    let begun = Instant::now();
+    while repository.indexes().iter().any(|index| index.state != IndexState::Ready) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", repository.indexes());
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -96,9 +113,7 @@ impl Scene {
         };
         let (repository, _) = Repository::open(options).unwrap();
         repository.configure(&notes(), &Settings::from_json(SETTINGS).unwrap()).unwrap();
-        while repository.indexes().iter().any(|index| index.state != IndexState::Ready) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_built(&repository);
         let (instants, versions) = (AtomicU64::new(0), AtomicU64::new(1));
         Self { repository, _folder: folder, instants, versions }
     }
