@@ -5,10 +5,12 @@ use crate::conflict::Place;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::errors::{BeginError, CommitError};
+use crate::lane::Turn;
 use crate::limits::{LANE_TRIES, OPTIMISTIC_TRIES};
 use crate::repository::Repository;
 use crate::transaction::{Duplicate, Outcome, Transaction};
 use std::sync::atomic::Ordering;
+use std::thread::ThreadId;
 
 /// What a finished run gives.
 #[derive(Debug)]
@@ -75,7 +77,7 @@ impl Repository {
     ) -> Result<Attempt<T>, RunError<E>> {
         let mut body = lending(body);
         for conflicts in 0..OPTIMISTIC_TRIES {
-            match self.attempt(&mut body, false, conflicts)? {
+            match self.attempt(&mut body, None, conflicts)? {
                 Try::Done(ran) => return Ok(Attempt::Done(ran)),
                 Try::Lost(_) => {}
                 Try::HeldBack(_) => break,
@@ -100,7 +102,7 @@ impl Repository {
     ) -> Result<Ran<T>, RunError<E>> {
         let (mut conflicts, mut held_back) = (0, 0);
         let lost = loop {
-            match self.attempt(&mut body, false, conflicts)? {
+            match self.attempt(&mut body, None, conflicts)? {
                 Try::Done(ran) => return Ok(ran),
                 Try::HeldBack(held) => {
                     held_back += 1;
@@ -126,6 +128,12 @@ impl Repository {
         self.run_in_lane(&mut body, footprint, conflicts)
     }
 
+    /// Says that nothing will come of what `thread` runs now: if that is in the serial lane, nobody
+    /// waits for it any more. Should it come to a commit after all, it may lose, as outside.
+    pub fn abandon(&self, thread: ThreadId) {
+        self.store.lane.abandon(thread);
+    }
+
     fn run_in_lane<T, E>(
         &self,
         body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
@@ -136,7 +144,7 @@ impl Repository {
         let turn = self.store.lane.enter();
         turn.reserve(footprint);
         for tries in 0..2 * LANE_TRIES {
-            match self.attempt(body, true, conflicts)? {
+            match self.attempt(body, Some(&turn), conflicts)? {
                 Try::Done(ran) => return Ok(ran),
                 // It touched something that was not reserved.
                 Try::Lost(lost) if tries + 1 < LANE_TRIES => turn.reserve(lost.footprint()),
@@ -151,7 +159,7 @@ impl Repository {
     fn attempt<T, E>(
         &self,
         body: &mut impl FnMut(Transaction) -> (Transaction, Result<T, E>),
-        in_lane: bool,
+        lane: Option<&Turn<'_>>,
         conflicts: u32,
     ) -> Result<Try<T>, RunError<E>> {
         let (mut transaction, value) = body(self.begin().map_err(RunError::Begin)?);
@@ -164,6 +172,8 @@ impl Repository {
         let done = |value, wait_for, committed| {
             Ok(Try::Done(Ran { value, wait_for, committed, durability, conflicts }))
         };
+        // One that was abandoned meanwhile is a transaction like any other.
+        let in_lane = lane.is_some_and(Turn::is_held);
         match transaction.decide(in_lane).map_err(RunError::Commit)? {
             Outcome::Committed(number) => done(value, number, Some(number)),
             Outcome::Unchanged(view) => done(value, view, None),

@@ -3,8 +3,9 @@
 
 use crate::conflict::Place;
 use crate::limits::LANE_WAIT_MAX_MS;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxHashSet;
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// What the transaction in the lane has reserved.
@@ -21,23 +22,51 @@ enum Reserved {
 #[derive(Debug, Default)]
 struct State {
     reserved: Reserved,
-    /// Counts releases, so that a waiter knows its own from a later one.
-    releases: u64,
+    /// Numbers that were given to those who come, and the one whose turn it is.
+    next: u64,
+    served: u64,
+    /// The thread of the one in the lane, if there is one.
+    thread: Option<ThreadId>,
+}
+
+impl State {
+    fn is_held_by(&self, number: u64) -> bool {
+        self.thread.is_some() && self.served == number
+    }
 }
 
 /// The lane of one repository.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
-    /// Held by the one transaction in the lane.
-    turn: Mutex<()>,
     state: Mutex<State>,
-    released: Condvar,
+    /// Somebody has left: the next may enter, and who was held back may go on.
+    left: Condvar,
 }
 
 impl Lane {
-    /// Waits for the lane.
+    /// Waits for the lane: first come, first served.
     pub(crate) fn enter(&self) -> Turn<'_> {
-        Turn { lane: self, _turn: self.turn.lock() }
+        let mut state = self.state.lock();
+        let number = state.next;
+        state.next += 1;
+        self.left.wait_while(&mut state, |state| state.served != number);
+        state.thread = Some(thread::current().id());
+        Turn { lane: self, number }
+    }
+
+    /// Ends the turn of `thread`, if it is the one in the lane.
+    pub(crate) fn abandon(&self, thread: ThreadId) {
+        let mut state = self.state.lock();
+        if state.thread == Some(thread) {
+            self.leave(&mut state);
+        }
+    }
+
+    fn leave(&self, state: &mut State) {
+        state.reserved = Reserved::Nothing;
+        state.thread = None;
+        state.served += 1;
+        self.left.notify_all();
     }
 
     /// Whether anything is reserved. Cheap: nearly always nothing is.
@@ -58,11 +87,11 @@ impl Lane {
     /// Waits until the reservation of now is released, for a bounded time.
     pub(crate) fn wait(&self) {
         let mut state = self.state.lock();
-        let releases = state.releases;
+        let served = state.served;
         let limit = Duration::from_millis(LANE_WAIT_MAX_MS);
-        self.released.wait_while_for(
+        self.left.wait_while_for(
             &mut state,
-            |state| !matches!(state.reserved, Reserved::Nothing) && state.releases == releases,
+            |state| !matches!(state.reserved, Reserved::Nothing) && state.served == served,
             limit,
         );
     }
@@ -71,34 +100,43 @@ impl Lane {
 /// Being the one in the lane. Dropping it lets everybody go on.
 pub(crate) struct Turn<'a> {
     lane: &'a Lane,
-    _turn: MutexGuard<'a, ()>,
+    number: u64,
 }
 
 impl Turn<'_> {
+    /// Whether it still is: it is not once it was abandoned.
+    pub(crate) fn is_held(&self) -> bool {
+        self.lane.state.lock().is_held_by(self.number)
+    }
+
     /// Reserves `places` beside what is reserved already; `None`: every document.
     pub(crate) fn reserve(&self, places: Option<Vec<Place>>) {
-        let Some(places) = places else { return self.reserve_everything() };
         let mut state = self.lane.state.lock();
-        match &mut state.reserved {
-            Reserved::Everything => {}
-            Reserved::Places(reserved) => reserved.extend(places),
-            Reserved::Nothing => state.reserved = Reserved::Places(places.into_iter().collect()),
+        if !state.is_held_by(self.number) {
+            return;
+        }
+        match (&mut state.reserved, places) {
+            (Reserved::Everything, _) => {}
+            (Reserved::Places(reserved), Some(places)) => reserved.extend(places),
+            (Reserved::Nothing, Some(places)) => {
+                state.reserved = Reserved::Places(places.into_iter().collect());
+            }
+            (_, None) => state.reserved = Reserved::Everything,
         }
     }
 
     /// Reserves every document.
     pub(crate) fn reserve_everything(&self) {
-        self.lane.state.lock().reserved = Reserved::Everything;
+        self.reserve(None);
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.lane.state.lock();
-        state.reserved = Reserved::Nothing;
-        state.releases += 1;
-        drop(state);
-        self.lane.released.notify_all();
+        if state.is_held_by(self.number) {
+            self.lane.leave(&mut state);
+        }
     }
 }
 
@@ -128,5 +166,31 @@ mod tests {
             assert!(waiter.join().is_ok());
         });
         assert!(!lane.holds_back(once(&place("a"))));
+    }
+
+    #[test]
+    fn an_abandoned_turn_reserves_nothing_and_ends_nobody_elses() {
+        let place = (CollectionName::new("notes").unwrap(), Key::new("a").unwrap());
+        let lane = Lane::default();
+        let stuck = lane.enter();
+        stuck.reserve_everything();
+        std::thread::scope(|scope| {
+            let next = scope.spawn(|| {
+                let turn = lane.enter();
+                turn.reserve(Some(vec![place.clone()]));
+                stuck.reserve_everything();
+                assert!(!stuck.is_held() && turn.is_held());
+                drop(stuck);
+                assert!(turn.is_held() && lane.holds_back(once(&place)));
+                let other = (place.0.clone(), Key::new("b").unwrap());
+                assert!(!lane.holds_back(once(&other)), "what the abandoned one wants is nothing");
+            });
+            // A thread that is not in the lane has no turn there.
+            lane.abandon(next.thread().id());
+            assert!(!next.is_finished());
+            lane.abandon(thread::current().id());
+            assert!(next.join().is_ok());
+        });
+        assert!(!lane.is_reserved());
     }
 }

@@ -10,6 +10,10 @@ use repository::{
 };
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn conflict_with(outcome: Outcome) -> (Vec<String>, u64) {
     match outcome {
@@ -200,6 +204,53 @@ fn nothing_written_commits_nothing() {
     let after = repository.stats();
     assert_eq!(before.tranlog_bytes, after.tranlog_bytes);
     assert_eq!(before.visible, after.visible);
+}
+
+/// Loses as often as it takes to get into the serial lane, and there does `last`.
+fn run_into_the_lane<E>(
+    repository: &Repository,
+    mut last: impl FnMut() -> Result<(), E>,
+) -> Result<repository::Ran<()>, RunError<E>> {
+    let mut tries = 0;
+    repository.run(|transaction| {
+        tries += 1;
+        get(transaction, "a");
+        put(transaction, "a", "\"mine\"");
+        if tries > repository::limits::OPTIMISTIC_TRIES {
+            return last();
+        }
+        write(repository, "a", "\"theirs\"");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_thread_that_is_abandoned_is_not_waited_for_in_the_serial_lane() {
+    let place = Place::new();
+    let repository = place.open_only();
+    let (tell, told) = channel();
+    let (release, released) = channel();
+    std::thread::scope(|scope| {
+        let shared = &repository;
+        let stuck = scope.spawn(move || {
+            run_into_the_lane(shared, || {
+                tell.send(std::thread::current().id()).unwrap();
+                released.recv_timeout(PATIENCE)
+            })
+        });
+        let thread = told.recv_timeout(PATIENCE).unwrap();
+        repository.abandon(thread);
+        let ran = run_into_the_lane(&repository, || Ok::<_, Infallible>(()));
+        assert!(ran.unwrap().committed.is_some());
+        assert!(!stuck.is_finished(), "it stands where it stood");
+        release.send(()).unwrap();
+        drop(release);
+        // It loses once more, to the one that went before, and runs again.
+        let ran = stuck.join().unwrap();
+        assert!(ran.is_err(), "nobody releases it a second time: {ran:?}");
+    });
+    assert_eq!(read(&repository, "a").as_deref(), Some("\"mine\""));
+    assert_eq!(repository.stats().serial_lane, 2);
 }
 
 /// Every run must finish although each reads what all others write.
