@@ -14,6 +14,8 @@ mod model;
 mod operations;
 #[path = "../../crates/query/tests/fuzz/targets.rs"]
 mod query_targets;
+#[path = "../../crates/repository/tests/fuzz/target.rs"]
+mod target;
 #[path = "../../crates/repository/tests/fuzz/targets.rs"]
 mod targets;
 #[path = "../../crates/wire/tests/fuzz/targets.rs"]
@@ -21,23 +23,17 @@ mod wire_targets;
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use target::Target;
 
-/// A target of any of them: its name, what it does, and inputs to begin from.
-type Target = (&'static str, fn(&[u8]), &'static [&'static [u8]]);
-
-static TARGET: LazyLock<Target> = LazyLock::new(|| {
+static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
-    let of_repository = targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
-    let of_query = query_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
-    let of_gem = gem_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
-    let of_wire = wire_targets::TARGETS.iter().map(|t| (t.name, t.run, t.seeds));
-    let of_faces = faces_targets::targets().map(|t| (t.name, t.run, t.seeds));
-    let below_faces = of_wire.chain(of_repository).chain(of_query).chain(of_gem);
-    let targets: Vec<Target> = below_faces.chain(of_faces).collect();
-    let known: Vec<&str> = targets.iter().map(|(name, ..)| *name).collect();
+    let below_faces = targets::TARGETS.iter().chain(query_targets::TARGETS);
+    let below_faces = below_faces.chain(gem_targets::TARGETS).chain(wire_targets::TARGETS);
+    let targets: Vec<&Target> = below_faces.chain(faces_targets::targets()).collect();
+    let known: Vec<&str> = targets.iter().map(|target| target.name).collect();
     targets
         .iter()
-        .find(|(known, ..)| *known == name)
+        .find(|target| target.name == name)
         .copied()
         .unwrap_or_else(|| panic!("FUZZ_TARGET is one of {}; got \"{name}\"", known.join(", ")))
 });
@@ -45,10 +41,10 @@ static TARGET: LazyLock<Target> = LazyLock::new(|| {
 /// Writes the target's seeds to the folder in `FUZZ_SEEDS`, where libFuzzer finds them.
 fn write_seeds() {
     let Some(folder) = std::env::var_os("FUZZ_SEEDS").map(PathBuf::from) else { return };
-    for (i, seed) in TARGET.2.iter().enumerate() {
+    for (i, seed) in TARGET.seeds.iter().enumerate() {
         let path = folder.join(format!("seed-{i}"));
         std::fs::write(&path, seed).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 }
 
-libfuzzer_sys::fuzz_target!(init: write_seeds(), |input: &[u8]| (TARGET.1)(input));
+libfuzzer_sys::fuzz_target!(init: write_seeds(), |input: &[u8]| (TARGET.run)(input));

@@ -5,33 +5,18 @@
 
 #[path = "../../../repository/tests/fuzz/mutate.rs"]
 mod mutate;
+#[path = "../../../repository/tests/fuzz/target.rs"]
+mod target;
 mod targets;
 
-use mutate::Mutator;
-use targets::{Target, targets};
-
-/// Gives the target its seeds and then `inputs` mutations.
-fn smoke(name: &str, inputs: usize) {
-    let Some(Target { run, seeds, .. }) = targets().find(|target| target.name == name) else {
-        panic!("there is no target {name}");
-    };
-    let mut mutator = Mutator::new(seeds);
-    let seeds = seeds.iter().map(|seed| seed.to_vec());
-    for input in seeds.chain((0..inputs).map(|_| mutator.next())) {
-        let shown = input.escape_ascii().to_string();
-        if let Err(panic) = std::panic::catch_unwind(|| run(&input)) {
-            eprintln!("the input of {name}: b\"{shown}\"");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
+use mutate::smoke;
 
 #[test]
 fn json_patches() {
-    smoke("json-patch", 30_000);
+    smoke(targets::targets(), "json-patch", 30_000);
 }
 
 #[test]
 fn merge_patches() {
-    smoke("merge-patch", 20_000);
+    smoke(targets::targets(), "merge-patch", 20_000);
 }

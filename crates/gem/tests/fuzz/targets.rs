@@ -1,17 +1,8 @@
 //! What each target does with the bytes that it is given: forms of both encodings, and paths
 //! against patterns. A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
+use crate::target::{SEPARATOR, Target};
 use gem::fuzzing::{self, Field};
-
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
-
-/// Separates the parts of an input; no UTF-8 has it.
-const SEPARATOR: u8 = 0xff;
 
 pub const TARGETS: &[Target] = &[
     Target {

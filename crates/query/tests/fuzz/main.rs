@@ -5,38 +5,24 @@
 
 #[path = "../../../repository/tests/fuzz/mutate.rs"]
 mod mutate;
+#[path = "../../../repository/tests/fuzz/target.rs"]
+mod target;
 mod targets;
 
-use mutate::Mutator;
-use targets::{TARGETS, Target};
-
-/// Gives the target its seeds and then `inputs` mutations.
-fn smoke(name: &str, inputs: usize) {
-    let Some(Target { run, seeds, .. }) = TARGETS.iter().find(|target| target.name == name) else {
-        panic!("there is no target {name}");
-    };
-    let mut mutator = Mutator::new(seeds);
-    let seeds = seeds.iter().map(|seed| seed.to_vec());
-    for input in seeds.chain((0..inputs).map(|_| mutator.next())) {
-        let shown = input.escape_ascii().to_string();
-        if let Err(panic) = std::panic::catch_unwind(|| run(&input)) {
-            eprintln!("the input of {name}: b\"{shown}\"");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
+use mutate::smoke;
+use targets::TARGETS;
 
 #[test]
 fn filters() {
-    smoke("filter", 20_000);
+    smoke(TARGETS, "filter", 20_000);
 }
 
 #[test]
 fn values_in_filters() {
-    smoke("bound", 20_000);
+    smoke(TARGETS, "bound", 20_000);
 }
 
 #[test]
 fn cursors() {
-    smoke("cursor", 20_000);
+    smoke(TARGETS, "cursor", 20_000);
 }

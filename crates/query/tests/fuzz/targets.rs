@@ -1,20 +1,11 @@
 //! What each target does with the bytes that it is given: filters, the plans that are made for
 //! them, and cursors. A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
+use crate::target::{SEPARATOR, Target};
 use query::fuzzing;
 use repository::json::canonicalize;
 use repository::{IndexDefinition, IndexValue, Settings};
 use std::ops::RangeBounds;
-
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
-
-/// Separates the parts of an input; no UTF-8 has it.
-const SEPARATOR: u8 = 0xff;
 
 pub const TARGETS: &[Target] = &[
     Target {

@@ -6,43 +6,28 @@
 mod model;
 mod mutate;
 mod operations;
+mod target;
 mod targets;
 
-use mutate::Mutator;
-use targets::{TARGETS, Target};
-
-/// Gives `target` its seeds and then `inputs` mutations.
-fn smoke(name: &str, inputs: usize) {
-    let Some(Target { run, seeds, .. }) = TARGETS.iter().find(|target| target.name == name) else {
-        panic!("there is no target {name}");
-    };
-    let mut mutator = Mutator::new(seeds);
-    let seeds = seeds.iter().map(|seed| seed.to_vec());
-    for input in seeds.chain((0..inputs).map(|_| mutator.next())) {
-        let shown = input.escape_ascii().to_string();
-        if let Err(panic) = std::panic::catch_unwind(|| run(&input)) {
-            eprintln!("the input of {name}: b\"{shown}\"");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
+use mutate::smoke;
+use targets::TARGETS;
 
 #[test]
 fn records() {
-    smoke("record", 20_000);
+    smoke(TARGETS, "record", 20_000);
 }
 
 #[test]
 fn json() {
-    smoke("json", 10_000);
+    smoke(TARGETS, "json", 10_000);
 }
 
 #[test]
 fn indexes() {
-    smoke("index", 10_000);
+    smoke(TARGETS, "index", 10_000);
 }
 
 #[test]
 fn operations() {
-    smoke("operations", 1_500);
+    smoke(TARGETS, "operations", 1_500);
 }

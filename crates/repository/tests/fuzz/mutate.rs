@@ -1,4 +1,6 @@
-//! Inputs made from seeds, the same at every run.
+//! Inputs made from seeds, the same at every run, and the short run of a target on them.
+
+use crate::target::Target;
 
 /// Pieces that the grammars of the targets are made of.
 const WORDS: &[&[u8]] = &[
@@ -32,19 +34,34 @@ const WORDS: &[&[u8]] = &[
 /// Most bytes of an input.
 const INPUT_BYTES_MAX: usize = 400;
 
-pub struct Mutator {
+/// Gives the target of this name its seeds and then `inputs` mutations.
+pub fn smoke(targets: impl IntoIterator<Item = &'static Target>, name: &str, inputs: usize) {
+    let target = targets.into_iter().find(|target| target.name == name);
+    let Some(Target { run, seeds, .. }) = target else { panic!("there is no target {name}") };
+    let mut mutator = Mutator::new(seeds);
+    let seeds = seeds.iter().map(|seed| seed.to_vec());
+    for input in seeds.chain((0..inputs).map(|_| mutator.next())) {
+        let shown = input.escape_ascii().to_string();
+        if let Err(panic) = std::panic::catch_unwind(|| run(&input)) {
+            eprintln!("the input of {name}: b\"{shown}\"");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+struct Mutator {
     /// Seeds, and what became of them.
     pool: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl Mutator {
-    pub fn new(seeds: &[&[u8]]) -> Self {
+    fn new(seeds: &[&[u8]]) -> Self {
         Self { pool: seeds.iter().map(|seed| seed.to_vec()).collect(), state: 0x5eed }
     }
 
     /// The next input: one from the pool with one to four mutations.
-    pub fn next(&mut self) -> Vec<u8> {
+    fn next(&mut self) -> Vec<u8> {
         let from = self.below(self.pool.len());
         let mut input = self.pool[from].clone();
         for _ in 0..=self.below(4) {

@@ -2,21 +2,12 @@
 //! A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
 use super::operations;
+use crate::target::{SEPARATOR, Target};
 use repository::fuzzing;
 use repository::json::{self, Span, canonicalize, changed_paths, children, locate, three_way};
 use repository::limits::JSON_DEPTH_MAX;
 use repository::{IndexRange, IndexValue, Merge, Settings};
 use std::ops::Bound;
-
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
-
-/// Separates the parts of an input; no UTF-8 has it.
-const SEPARATOR: u8 = 0xff;
 
 pub const TARGETS: &[Target] = &[
     Target {

@@ -1,17 +1,11 @@
 //! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, and as what
 //! a client gets.
 
+use crate::target::Target;
 use wire::limits::{DATA_BYTES_MAX, KEY_BYTES_MAX, OPAQUE_BYTES_MAX};
 use wire::memcached::ask::{self, Put};
 use wire::memcached::reply::{self, Reply};
 use wire::memcached::{Block, Code, Key, Meta, Parsed, Parser, Request, answer, block};
-
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
 
 pub const TARGETS: &[Target] = &[
     Target { name: "memcached-commands", run: commands, seeds: COMMANDS },

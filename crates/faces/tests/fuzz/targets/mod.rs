@@ -3,15 +3,7 @@
 
 mod patch;
 
-/// A target: its name, what it does, and inputs to begin from.
-pub struct Target {
-    pub name: &'static str,
-    pub run: fn(&[u8]),
-    pub seeds: &'static [&'static [u8]],
-}
-
-/// Separates the parts of an input; no UTF-8 has it.
-const SEPARATOR: u8 = 0xff;
+use crate::target::Target;
 
 /// All of them.
 pub fn targets() -> impl Iterator<Item = &'static Target> {

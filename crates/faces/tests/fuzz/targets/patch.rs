@@ -1,6 +1,6 @@
 //! Patches against a model: the algorithms of the RFCs written out on trees.
 
-use super::{SEPARATOR, Target};
+use crate::target::{SEPARATOR, Target};
 use faces::fuzzing::{self, Refusal};
 use repository::json::{self, canonicalize, children, quote, unquote};
 use serde_json::{Map, Value};
