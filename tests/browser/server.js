@@ -24,6 +24,7 @@ export class Server {
     const stdio = ["ignore", "pipe", "inherit"];
     this.process = spawn(process.env.SARSEN, [...line, "--log", "error"], { stdio });
     for await (const said of createInterface({ input: this.process.stdout })) {
+      if (said.startsWith("tls")) this.tls = said.split(/\s+/).at(-1);
       if (!said.startsWith("url")) continue;
       this.url = said.slice("url".length).trim();
       this.process.stdout.resume();
