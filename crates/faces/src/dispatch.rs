@@ -6,6 +6,7 @@ use crate::mailbox::Envelope;
 use crate::operation::{Executed, Operation};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
+use gem::FailureKind;
 use std::sync::Arc;
 
 /// A parsed request.
@@ -53,12 +54,12 @@ async fn ask(request: gem::Request, reactor: &Reactor) -> Result<gem::Reply, Pro
 ///
 /// The id is for whoever may look it up (`sarsen errors`).
 pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
-    match &failure {
+    match failure.kind {
         // The repository says so itself, once; here it would be said for every request.
-        gem::Failure::Unavailable(_)
-        | gem::Failure::Busy(_)
-        | gem::Failure::Duplicate(_)
-        | gem::Failure::CrossSite(_) => {
+        FailureKind::Unavailable
+        | FailureKind::Busy
+        | FailureKind::Duplicate
+        | FailureKind::CrossSite => {
             log::debug!("a request was refused: {failure}");
         }
         _ => {
@@ -66,28 +67,26 @@ pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
             log::error!("the application failed ({id}): {failure}");
         }
     }
-    let (kind, detail) = match &failure {
-        gem::Failure::Handler(_) => (Kind::HandlerFailed, "nothing was changed"),
-        gem::Failure::CpuLimit(_) => (Kind::CpuLimit, "it was stopped; nothing was changed"),
-        gem::Failure::HeapLimit(_) => (Kind::HeapLimit, "it was stopped; nothing was changed"),
-        gem::Failure::StackLimit(_) => (Kind::StackLimit, "nothing was changed"),
-        gem::Failure::DocumentsLimit(_) => (Kind::DocumentsLimit, "nothing was changed"),
-        gem::Failure::ReplyLimit(_) => (Kind::ReplyLimit, "nothing was changed"),
+    let (kind, detail) = match failure.kind {
+        FailureKind::Handler => (Kind::HandlerFailed, "nothing was changed"),
+        FailureKind::CpuLimit => (Kind::CpuLimit, "it was stopped; nothing was changed"),
+        FailureKind::HeapLimit => (Kind::HeapLimit, "it was stopped; nothing was changed"),
+        FailureKind::StackLimit => (Kind::StackLimit, "nothing was changed"),
+        FailureKind::DocumentsLimit => (Kind::DocumentsLimit, "nothing was changed"),
+        FailureKind::ReplyLimit => (Kind::ReplyLimit, "nothing was changed"),
         // It says nothing but what the request says itself.
-        gem::Failure::CrossSite(fault) => {
-            return Problem::new(Kind::CrossSite, fault.message.clone());
-        }
-        gem::Failure::Duplicate(_) => (Kind::Duplicate, "nothing was changed"),
-        gem::Failure::Busy(_) => {
+        FailureKind::CrossSite => return Problem::new(Kind::CrossSite, failure.fault.message),
+        FailureKind::Duplicate => (Kind::Duplicate, "nothing was changed"),
+        FailureKind::Busy => {
             (Kind::Busy, "the server is behind with its work; nothing was changed")
         }
-        gem::Failure::Unavailable(_) => (Kind::Unavailable, "nothing was changed"),
+        FailureKind::Unavailable => (Kind::Unavailable, "nothing was changed"),
     };
     let problem = match development {
         true => Problem::new(kind, failure.to_string()),
         false => Problem::new(kind, detail),
     };
-    match failure.into_report() {
+    match failure.fault.report {
         Some(report) => told(problem, report, development),
         None => problem,
     }
@@ -114,13 +113,13 @@ mod tests {
     use super::*;
     use repository::CommitNumber;
 
-    fn fault(message: &str) -> gem::Fault {
-        gem::Fault::new(message, CommitNumber(0))
+    fn failure(kind: FailureKind, message: &str) -> gem::Failure {
+        kind.with(gem::Fault::new(message, CommitNumber(0)))
     }
 
     #[test]
     fn a_failures_message_is_for_developers_only() {
-        let failure = gem::Failure::Handler(fault("app.js:1:2: secret is undefined"));
+        let failure = failure(FailureKind::Handler, "app.js:1:2: secret is undefined");
         let shown = failed(failure.clone(), true);
         assert!(shown.detail.contains("secret"));
         assert_eq!(shown.kind.row().status, 500);
@@ -129,24 +128,24 @@ mod tests {
 
     #[test]
     fn each_failure_has_a_problem_of_its_own() {
-        let kind = |failure| failed(failure, false).kind;
-        assert_eq!(kind(gem::Failure::CpuLimit(fault(""))), Kind::CpuLimit);
-        assert_eq!(kind(gem::Failure::HeapLimit(fault(""))), Kind::HeapLimit);
-        assert_eq!(kind(gem::Failure::Unavailable(fault(""))), Kind::Unavailable);
-        for failure in [
-            gem::Failure::Handler(fault("")),
-            gem::Failure::CpuLimit(fault("")),
-            gem::Failure::HeapLimit(fault("")),
-            gem::Failure::StackLimit(fault("")),
-            gem::Failure::DocumentsLimit(fault("")),
-            gem::Failure::ReplyLimit(fault("")),
-            gem::Failure::Duplicate(fault("")),
-            gem::Failure::Busy(fault("")),
-            gem::Failure::Unavailable(fault("")),
+        let told = |kind| failed(failure(kind, ""), false).kind;
+        assert_eq!(told(FailureKind::CpuLimit), Kind::CpuLimit);
+        assert_eq!(told(FailureKind::HeapLimit), Kind::HeapLimit);
+        assert_eq!(told(FailureKind::Unavailable), Kind::Unavailable);
+        for kind in [
+            FailureKind::Handler,
+            FailureKind::CpuLimit,
+            FailureKind::HeapLimit,
+            FailureKind::StackLimit,
+            FailureKind::DocumentsLimit,
+            FailureKind::ReplyLimit,
+            FailureKind::Duplicate,
+            FailureKind::CrossSite,
+            FailureKind::Busy,
+            FailureKind::Unavailable,
         ] {
-            let kept = failure.problem();
-            let row = failed(failure, false).kind.row();
-            assert_eq!(kept, (row.status, row.name), "what is kept is what is told");
+            let row = told(kind).row();
+            assert_eq!(kind.problem(), (row.status, row.name), "what is kept is what is told");
         }
     }
 }

@@ -365,7 +365,8 @@ mod tests {
         assert!(is_rung(&gate));
         gate.release();
         let outcome = poll(reply.as_mut());
-        assert!(matches!(outcome, Poll::Ready(Ok(Err(gem::Failure::Unavailable(_))))));
+        let Poll::Ready(Ok(Err(failure))) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(failure.kind, gem::FailureKind::Unavailable);
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl Drop for Envelope {
             // It reveals nothing, so it waits for nothing.
             let message = "the worker ended without a reply".to_owned();
             let fault = gem::Fault::new(message, CommitNumber(0));
-            self.post(Err(gem::Failure::Unavailable(fault)));
+            self.post(Err(gem::FailureKind::Unavailable.with(fault)));
         }
     }
 }

@@ -6,6 +6,9 @@ mod tasks;
 
 use crate::base64;
 use crate::budget::Budget;
+use crate::errors::FailureKind::{
+    self, CpuLimit, DocumentsLimit, Handler, HeapLimit, ReplyLimit, StackLimit,
+};
 use crate::errors::LoadError;
 use crate::files::Files;
 use crate::handlers::{Handlers, Kept};
@@ -39,29 +42,18 @@ pub(crate) enum Stop {
     Waits,
     /// It threw this, and the application's `onError` answered: this answer, and no commit.
     Recovered(Answer, Box<Thrown>),
-    /// It threw, or its result cannot be a reply.
-    Threw(Thrown),
-    /// Its CPU time is used up. The engine is to be thrown away.
-    CpuLimit(Thrown),
-    /// The heap is full. The engine is to be thrown away.
-    HeapLimit(Thrown),
-    /// It went deeper than the stack.
-    StackLimit(Thrown),
-    /// It has read or written more documents than it may.
-    DocumentsLimit(Thrown),
-    /// Its reply is too large.
-    ReplyLimit(Thrown),
+    /// It failed. After `CpuLimit` and `HeapLimit` the engine is to be thrown away.
+    Failed(FailureKind, Thrown),
 }
 
 impl Stop {
     /// For a run that has used more than it may, `why` says of what; it ended as in `stop`.
     pub(crate) fn exceeded(stop: Option<Self>, why: String) -> Self {
-        match stop {
-            Some(Self::Threw(thrown)) if thrown.message.contains(&why) => {
-                Self::DocumentsLimit(thrown)
-            }
-            _ => Self::DocumentsLimit(Thrown { message: why, ..Thrown::default() }),
-        }
+        let thrown = match stop {
+            Some(Self::Failed(Handler, thrown)) if thrown.message.contains(&why) => thrown,
+            _ => Thrown { message: why, ..Thrown::default() },
+        };
+        Self::Failed(DocumentsLimit, thrown)
     }
 }
 
@@ -157,7 +149,7 @@ impl Engine {
         if self.budget.has_stopped() {
             return Err(loading.too_slow());
         }
-        if let Err(Stop::Threw(thrown) | Stop::HeapLimit(thrown)) = ran {
+        if let Err(Stop::Failed(Handler | HeapLimit, thrown)) = ran {
             return Err(loading.refused(&thrown.to_string()));
         }
         match self.rejections.take() {
@@ -249,10 +241,8 @@ impl Engine {
         self.run_jobs()?;
         let answer = answer.checked(reply_bytes).map_err(|error| {
             let thrown = Thrown::text(&error.to_string());
-            match error {
-                ReplyError::Bytes { .. } => Stop::ReplyLimit(thrown),
-                _ => Stop::Threw(thrown),
-            }
+            let is_large = matches!(error, ReplyError::Bytes { .. });
+            Stop::Failed(if is_large { ReplyLimit } else { Handler }, thrown)
         })?;
         Ok(Some((answer, ending)))
     }
@@ -294,20 +284,20 @@ impl Engine {
             let limit = self.heap_limit;
             let message =
                 format!("{}; a worker's heap is limited to {limit} bytes", thrown.message);
-            return Stop::HeapLimit(Thrown { message, ..thrown });
+            return Stop::Failed(HeapLimit, Thrown { message, ..thrown });
         }
         if thrown.is_out_of_stack() {
-            return Stop::StackLimit(thrown);
+            return Stop::Failed(StackLimit, thrown);
         }
-        Stop::Threw(thrown)
+        Stop::Failed(Handler, thrown)
     }
 
     /// A promise was rejected with this, and nothing handled it.
     fn unhandled(&self, thrown: Thrown) -> Stop {
         match self.stop(thrown) {
-            Stop::Threw(thrown) => {
+            Stop::Failed(Handler, thrown) => {
                 let message = format!("{UNHANDLED}: {}", thrown.message);
-                Stop::Threw(Thrown { message, ..thrown })
+                Stop::Failed(Handler, Thrown { message, ..thrown })
             }
             limit => limit,
         }
@@ -317,7 +307,7 @@ impl Engine {
     fn cpu_limit(&self, thrown: Thrown) -> Stop {
         let limit = self.budget.limit_ms();
         let message = format!("the request used its limit of {limit} ms of CPU time");
-        Stop::CpuLimit(Thrown { message, ..thrown })
+        Stop::Failed(CpuLimit, Thrown { message, ..thrown })
     }
 }
 

@@ -3,9 +3,10 @@
 //! the same transaction. What an operation is, only the face knows.
 
 use crate::engine::{Asked, Called, Engine, Stop};
-use crate::errors::{Failure, Fault};
-use crate::exchange::Request;
+use crate::errors::{Failure, FailureKind, Fault};
+use crate::exchange::{Request, Respond};
 use crate::failed::Keeper;
+use crate::figures::{Ledger, Meter, Outcome};
 use crate::route::Params;
 use crate::seat::Seat;
 use crate::services::{Method, Service, Services};
@@ -13,15 +14,21 @@ use crate::session::Rules;
 use crate::turn::{Allowance, Ended, Turn};
 use bytes::Bytes;
 use repository::{CollectionName, CommitNumber, Key, Repository, Transaction};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Work in which services are asked. One that is dropped was not done.
 pub trait Errand: Send {
     /// Does it, on a worker's thread; it must not block for long. After `Waits` it is called again
     /// with the answers, and must not have committed anything.
     fn run(&mut self, host: &Host<'_>) -> Step;
+
+    /// Who answers for it where its worker is lost; then nothing that it does has an effect, and
+    /// its own answer comes too late. `None`: it answers by itself, when its thread ends.
+    fn answerer(&self) -> Option<Respond> {
+        None
+    }
 
     /// It cannot be done.
     fn fail(self: Box<Self>, failure: Failure);
@@ -56,8 +63,36 @@ pub struct Host<'a> {
     pub(crate) allowance: Allowance,
     pub(crate) keeper: Keeper<'a>,
     pub(crate) seat: &'a Seat,
+    pub(crate) ledger: &'a Ledger,
+    pub(crate) seen: Seen,
+}
+
+/// What the worker is to know of an errand that has run.
+#[derive(Default)]
+pub(crate) struct Seen {
     /// The engine may be damaged and is to be thrown away.
     pub(crate) is_broken: Cell<bool>,
+    /// A function failed.
+    failed: Cell<bool>,
+    runs: Cell<u32>,
+    /// Documents and ranges that the last run read, and documents that it wrote.
+    work: Cell<(usize, usize)>,
+    /// The thread's CPU time when it began.
+    begun: Cell<Duration>,
+    /// The function that was asked first: the errand is counted as its.
+    first: RefCell<Option<Arc<Meter>>>,
+}
+
+impl Seen {
+    /// Counts the errand, which is over and took so long, if a function was asked.
+    pub(crate) fn count(&self, begun: Instant) {
+        if let Some(meter) = self.first.take() {
+            let (reads, writes) = self.work.get();
+            let conflicts = self.runs.get().saturating_sub(1);
+            let ended = Outcome { failed: self.failed.get(), conflicts, reads, writes };
+            meter.count(ended, None, begun.elapsed());
+        }
+    }
 }
 
 /// Why a function gave nothing.
@@ -73,39 +108,8 @@ pub enum CallError {
     /// It waits for something beside the gems, such as the hash of a password. The run ends here,
     /// and the errand with [`Step::Waits`].
     Waits,
-    /// It failed.
-    Failed(CallFailure),
-}
-
-/// How a function failed. What it says is for the log and for developers.
-#[derive(Clone, Debug)]
-pub enum CallFailure {
-    /// It threw, or its result cannot be stored.
-    Threw(Fault),
-    /// The CPU time of the errand is used up.
-    CpuLimit(Fault),
-    /// The heap is full.
-    HeapLimit(Fault),
-    /// It went deeper than the stack.
-    StackLimit(Fault),
-    /// The errand has read or written more documents than it may.
-    DocumentsLimit(Fault),
-    /// The repository could not be read.
-    Unavailable(String),
-}
-
-impl CallFailure {
-    /// The same as the failure of a request whose reply waits for `wait_for`.
-    pub fn at(self, wait_for: CommitNumber) -> Failure {
-        match self {
-            Self::Threw(fault) => Failure::Handler(Fault { wait_for, ..fault }),
-            Self::CpuLimit(fault) => Failure::CpuLimit(Fault { wait_for, ..fault }),
-            Self::HeapLimit(fault) => Failure::HeapLimit(Fault { wait_for, ..fault }),
-            Self::StackLimit(fault) => Failure::StackLimit(Fault { wait_for, ..fault }),
-            Self::DocumentsLimit(fault) => Failure::DocumentsLimit(Fault { wait_for, ..fault }),
-            Self::Unavailable(message) => Failure::Unavailable(Fault::new(message, wait_for)),
-        }
-    }
+    /// It failed. What that says is for the log and for developers.
+    Failed(Failure),
 }
 
 impl Host<'_> {
@@ -123,20 +127,48 @@ impl Host<'_> {
             self.engine.slot.fill(turn.asked_by(caller.principal));
         }
         let cpu_used = self.engine.slot.with(|turn| Ok(turn.notes_mut().cpu_used));
-        self.engine.start_budget(self.cpu_limit, cpu_used.unwrap_or_default());
+        let begun = self.engine.start_budget(self.cpu_limit, cpu_used.unwrap_or_default());
+        self.seen.begun.set(begun);
+        self.ledger.stop(begun);
     }
 
-    /// One run on `transaction`, which is given back with what `body` made of it.
-    pub fn run<T, E>(
+    /// One run on `transaction`, which is given back with what `body` made of it. What it gives may
+    /// be committed: a worker that has been lost gives a failure instead.
+    pub fn run<T, E: From<Failure>>(
         &self,
         transaction: Transaction,
         body: impl FnOnce(&mut Served<'_>) -> Result<T, E>,
     ) -> (Transaction, Result<T, E>) {
+        // A conflict may have brought it back here from its decision.
+        if !self.seat.run() {
+            return (transaction, Err(lost().into()));
+        }
+        self.seen.runs.set(self.seen.runs.get().saturating_add(1));
         self.engine.slot.begin_run();
         let mut served = Served { host: self, transaction: Some(transaction) };
         let result = body(&mut served);
-        (served.transaction.take().expect(HELD), result)
+        let transaction = served.transaction.take().expect(HELD);
+        self.seen.work.set(transaction.work());
+        let result = if self.seat.decide() { result } else { Err(lost().into()) };
+        (transaction, result)
     }
+
+    /// Notes that a function of this name is asked.
+    fn note(&self, function: impl FnOnce() -> String) {
+        let mut first = self.seen.first.borrow_mut();
+        if first.is_none() {
+            let name = function();
+            let meter = first.insert(self.ledger.meter_of(&name));
+            self.ledger.start(Arc::clone(meter), self.seen.begun.get());
+            self.seat.note_function(name);
+        }
+    }
+}
+
+/// The worker has lost its seat: somebody else has answered.
+fn lost() -> Failure {
+    let message = "the worker was replaced because it could not be interrupted";
+    FailureKind::CpuLimit.with(Fault::new(message, CommitNumber(0)))
 }
 
 const HELD: &str = "a call gives the transaction back";
@@ -180,19 +212,21 @@ impl Served<'_> {
             doc: doc.map(|bytes| text(bytes)).transpose()?,
             body: body.map(|bytes| text(bytes)).transpose()?,
         };
+        let service = self.service(collection);
+        let function = || format!("service {collection}.{}", service.function(method));
+        self.host.note(function);
         let slot = &self.host.engine.slot;
         slot.lend(self.transaction.take().expect(HELD));
         let called = self.host.engine.call(asked);
         let (transaction, ended) = slot.end();
         self.transaction = Some(transaction);
         if self.host.seat.is_lost() {
-            let message = "the worker was replaced because it could not be interrupted";
-            let fault = Fault::new(message, CommitNumber(0));
-            return Err(CallError::Failed(CallFailure::CpuLimit(fault)));
+            return Err(CallError::Failed(lost()));
         }
         let called = match ended {
             Some(Ended::Unreadable(error)) => {
-                return Err(CallError::Failed(CallFailure::Unavailable(error.to_string())));
+                let fault = Fault::new(error.to_string(), CommitNumber(0));
+                return Err(CallError::Failed(FailureKind::Unavailable.with(fault)));
             }
             Some(Ended::Exceeded(why)) => Err(Stop::exceeded(called.err(), why)),
             None => called,
@@ -201,61 +235,40 @@ impl Served<'_> {
             Ok(Called::Text(text)) => Ok(text.map(Bytes::from)),
             Ok(Called::Refused { status, message }) => Err(CallError::Refused { status, message }),
             Err(Stop::Waits) => Err(CallError::Waits),
-            Err(stop) => {
-                let function = self.service(collection).function(method);
-                Err(CallError::Failed(self.stopped(stop, &format!("{collection}.{function}"))))
-            }
+            Err(stop) => Err(CallError::Failed(self.stopped(stop, function()))),
         }
     }
 
     /// Keeps the failure: it ends the errand, whatever the face makes of it.
-    fn stopped(&self, stop: Stop, function: &str) -> CallFailure {
+    fn stopped(&self, stop: Stop, function: String) -> Failure {
+        let Host { engine, keeper, seen, .. } = self.host;
         let view = self.transaction.as_ref().expect(HELD).view();
         let failure = match stop {
-            Stop::Threw(thrown) => Failure::Handler(Fault::threw(thrown, view)),
-            Stop::CpuLimit(thrown) => Failure::CpuLimit(Fault::threw(thrown, view)),
-            Stop::HeapLimit(thrown) => Failure::HeapLimit(Fault::threw(thrown, view)),
-            Stop::StackLimit(thrown) => Failure::StackLimit(Fault::threw(thrown, view)),
-            Stop::DocumentsLimit(thrown) => Failure::DocumentsLimit(Fault::threw(thrown, view)),
-            Stop::ReplyLimit(thrown) => Failure::ReplyLimit(Fault::threw(thrown, view)),
-            Stop::Waits => Failure::Handler(Fault::new("a call waits, which it cannot", view)),
-            Stop::Refused(_) | Stop::Recovered(..) => {
-                Failure::Handler(Fault::new("a call gave a page", view))
+            Stop::Failed(kind, thrown) => kind.with(Fault::threw(thrown, view)),
+            Stop::Waits | Stop::Refused(_) | Stop::Recovered(..) => {
+                FailureKind::Handler.with(Fault::new("a call gave what no call can give", view))
             }
         };
-        let failure = self.host.keeper.keep(failure, |report| {
-            report.handler = format!("service {function}");
-            report.cpu = self.host.engine.cpu_used();
+        seen.failed.set(true);
+        if matches!(failure.kind, FailureKind::CpuLimit | FailureKind::HeapLimit) {
+            seen.is_broken.set(true);
+        }
+        keeper.keep(failure, |report| {
+            report.handler = function;
+            report.cpu = engine.cpu_used();
+            report.conflicts = seen.runs.get().saturating_sub(1);
             let asked = |turn: &mut Turn| {
                 let request = turn.request();
                 Ok((request.method.clone(), request.path.clone()))
             };
-            (report.method, report.path) = self.host.engine.slot.with(asked).unwrap_or_default();
-        });
-        match failure {
-            Failure::CpuLimit(fault) => {
-                self.host.is_broken.set(true);
-                CallFailure::CpuLimit(fault)
-            }
-            Failure::HeapLimit(fault) => {
-                self.host.is_broken.set(true);
-                CallFailure::HeapLimit(fault)
-            }
-            Failure::DocumentsLimit(fault) => CallFailure::DocumentsLimit(fault),
-            Failure::StackLimit(fault) => CallFailure::StackLimit(fault),
-            Failure::Handler(fault)
-            | Failure::ReplyLimit(fault)
-            | Failure::Duplicate(fault)
-            | Failure::CrossSite(fault)
-            | Failure::Busy(fault)
-            | Failure::Unavailable(fault) => CallFailure::Threw(fault),
-        }
+            (report.method, report.path) = engine.slot.with(asked).unwrap_or_default();
+        })
     }
 }
 
 fn text(bytes: &[u8]) -> Result<&str, CallError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("a JSON document is not UTF-8: {error}");
-        CallError::Failed(CallFailure::Threw(Fault::new(message, CommitNumber(0))))
+        CallError::Failed(FailureKind::Handler.with(Fault::new(message, CommitNumber(0))))
     })
 }

@@ -84,114 +84,92 @@ impl fmt::Display for Fault {
 
 /// Why a request has no reply of the application's making. Nothing was committed.
 #[derive(Clone, Debug, Error)]
-pub enum Failure {
+#[error("{fault}")]
+pub struct Failure {
+    /// In which way it failed.
+    pub kind: FailureKind,
+    /// What is known of it.
+    pub fault: Fault,
+}
+
+/// In which way a request has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
     /// The handler threw, or its result cannot be a reply, or by a mistake of Sarsen's it could not
     /// be served: 500.
-    #[error("{0}")]
-    Handler(Fault),
+    Handler,
     /// The request used more CPU time than its limit, re-runs included: 500.
-    #[error("{0}")]
-    CpuLimit(Fault),
+    CpuLimit,
     /// The worker's heap reached its limit: 500.
-    #[error("{0}")]
-    HeapLimit(Fault),
+    HeapLimit,
     /// The handler went deeper than the stack: 500.
-    #[error("{0}")]
-    StackLimit(Fault),
+    StackLimit,
     /// The handler has read or written more documents than it may: 500.
-    #[error("{0}")]
-    DocumentsLimit(Fault),
+    DocumentsLimit,
     /// The handler's reply is too large: 500.
-    #[error("{0}")]
-    ReplyLimit(Fault),
+    ReplyLimit,
     /// A unique index has a value already that the handler wrote: 409.
-    #[error("{0}")]
-    Duplicate(Fault),
+    Duplicate,
     /// A page of another site had a browser send it; the handler was not called: 403.
-    #[error("{0}")]
-    CrossSite(Fault),
+    CrossSite,
     /// The disk is behind, so the repository took no more commits, or too many passwords wait to be
     /// hashed: 503, and worth another try shortly, as when the queue is full.
-    #[error("{0}")]
-    Busy(Fault),
+    Busy,
     /// The repository refused, being poisoned, closed or unreadable: 503, until somebody acts. That
     /// it could not be read is in the log already.
-    #[error("{0}")]
-    Unavailable(Fault),
+    Unavailable,
+}
+
+impl FailureKind {
+    /// A failure in this way.
+    pub fn with(self, fault: Fault) -> Failure {
+        Failure { kind: self, fault }
+    }
+
+    /// HTTP status, and the kind of problem: the last part of its `type`.
+    pub fn problem(self) -> (u16, &'static str) {
+        match self {
+            Self::Handler => (500, "handler-failed"),
+            Self::CpuLimit => (500, "cpu-limit"),
+            Self::HeapLimit => (500, "heap-limit"),
+            Self::StackLimit => (500, "stack-limit"),
+            Self::DocumentsLimit => (500, "documents-limit"),
+            Self::ReplyLimit => (500, "reply-limit"),
+            Self::Duplicate => (409, "duplicate"),
+            Self::CrossSite => (403, "cross-site"),
+            Self::Busy => (503, "busy"),
+            Self::Unavailable => (503, "unavailable"),
+        }
+    }
 }
 
 impl Failure {
-    /// HTTP status, and the kind of problem: the last part of its `type`.
-    pub fn problem(&self) -> (u16, &'static str) {
-        match self {
-            Self::Handler(_) => (500, "handler-failed"),
-            Self::CpuLimit(_) => (500, "cpu-limit"),
-            Self::HeapLimit(_) => (500, "heap-limit"),
-            Self::StackLimit(_) => (500, "stack-limit"),
-            Self::DocumentsLimit(_) => (500, "documents-limit"),
-            Self::ReplyLimit(_) => (500, "reply-limit"),
-            Self::Duplicate(_) => (409, "duplicate"),
-            Self::CrossSite(_) => (403, "cross-site"),
-            Self::Busy(_) => (503, "busy"),
-            Self::Unavailable(_) => (503, "unavailable"),
-        }
-    }
-
     /// All that is known of it, where it is the application's failure: not where the repository
     /// refused, which has nothing to do with this request.
     pub fn report(&self) -> Option<&Report> {
-        self.fault().report.as_deref()
-    }
-
-    /// As `report`.
-    pub fn into_report(self) -> Option<Box<Report>> {
-        match self {
-            Self::Handler(fault)
-            | Self::CpuLimit(fault)
-            | Self::HeapLimit(fault)
-            | Self::StackLimit(fault)
-            | Self::DocumentsLimit(fault)
-            | Self::ReplyLimit(fault)
-            | Self::Duplicate(fault)
-            | Self::CrossSite(fault)
-            | Self::Busy(fault)
-            | Self::Unavailable(fault) => fault.report,
-        }
+        self.fault.report.as_deref()
     }
 
     /// The commit a reply that tells of this failure waits for; see [`Fault::wait_for`].
     pub fn wait_for(&self) -> CommitNumber {
-        self.fault().wait_for
+        self.fault.wait_for
     }
 
-    fn fault(&self) -> &Fault {
-        match self {
-            Self::Handler(fault)
-            | Self::CpuLimit(fault)
-            | Self::HeapLimit(fault)
-            | Self::StackLimit(fault)
-            | Self::DocumentsLimit(fault)
-            | Self::ReplyLimit(fault)
-            | Self::Duplicate(fault)
-            | Self::CrossSite(fault)
-            | Self::Busy(fault)
-            | Self::Unavailable(fault) => fault,
-        }
+    /// The same, of a request whose reply waits for `wait_for`.
+    pub fn at(mut self, wait_for: CommitNumber) -> Self {
+        self.fault.wait_for = wait_for;
+        self
     }
 
     /// As `report`, to be completed; made if there is none.
     pub(crate) fn report_mut(&mut self) -> Option<&mut Report> {
-        match self {
-            Self::Handler(fault)
-            | Self::CpuLimit(fault)
-            | Self::HeapLimit(fault)
-            | Self::StackLimit(fault)
-            | Self::DocumentsLimit(fault)
-            | Self::ReplyLimit(fault)
-            | Self::Duplicate(fault) => Some(fault.report.get_or_insert_with(|| {
-                Box::new(Report { message: fault.message.clone(), ..Report::default() })
-            })),
-            Self::CrossSite(_) | Self::Busy(_) | Self::Unavailable(_) => None,
+        use FailureKind::{Busy, CrossSite, Unavailable};
+        if matches!(self.kind, CrossSite | Busy | Unavailable) {
+            return None;
         }
+        let Fault { message, report, .. } = &mut self.fault;
+        Some(report.get_or_insert_with(|| {
+            Box::new(Report { message: message.clone(), ..Report::default() })
+        }))
     }
 }

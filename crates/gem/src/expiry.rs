@@ -299,6 +299,12 @@ enum Stop {
     Stage(StageError),
 }
 
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Call(CallError::Failed(failure))
+    }
+}
+
 /// `Err`: the function waits, on this view.
 fn see_to(host: &Host<'_>, document: &Expired) -> Result<Outcome, CommitNumber> {
     let mut at = document.at;
@@ -325,7 +331,7 @@ fn told(error: CallError) -> String {
     match error {
         CallError::Refused { status, message } => format!("it refused ({status}): {message}"),
         CallError::Waits => "it waits".to_owned(),
-        CallError::Failed(failure) => failure.at(CommitNumber(0)).to_string(),
+        CallError::Failed(failure) => failure.to_string(),
     }
 }
 

@@ -123,12 +123,23 @@ impl Ledger {
         Arc::clone(meters[place].get_or_insert_with(|| self.tally.meter(name())))
     }
 
+    /// The meter of what has no place.
+    pub(crate) fn meter_of(&self, name: &str) -> Arc<Meter> {
+        self.tally.meter(name)
+    }
+
+    /// At `now` of the thread's CPU time something begins that is not a handler's.
+    pub(crate) fn stop(&self, now: Duration) {
+        if let Some((last, begun)) = self.last.take() {
+            last.add_cpu(now.saturating_sub(begun));
+        }
+    }
+
     /// A request begins at `now` of the thread's CPU time, which is that of the one before as far
     /// as it is new: so the clock, which is a call of the system, is read once for both.
     pub(crate) fn start(&self, meter: Arc<Meter>, now: Duration) {
-        if let Some((last, begun)) = self.last.replace(Some((meter, now))) {
-            last.add_cpu(now.saturating_sub(begun));
-        }
+        self.stop(now);
+        self.last.replace(Some((meter, now)));
     }
 
     /// Another application is served: at the same places are other handlers.

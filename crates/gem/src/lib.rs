@@ -55,8 +55,8 @@ mod workforce;
 pub use app::App;
 pub use current::AppReader;
 pub use declarations::DECLARATIONS;
-pub use errand::{CallError, CallFailure, Caller, Errand, Host, Served, Step};
-pub use errors::{Failure, Fault, LoadError};
+pub use errand::{CallError, Caller, Errand, Host, Served, Step};
+pub use errors::{Failure, FailureKind, Fault, LoadError};
 pub use exchange::{Reply, Request, Respond};
 pub use failed::{
     CodeFrame, ErrorLog, ErrorLogFigures, ErrorsRead, Kept, Report, read as read_errors,

@@ -100,7 +100,7 @@ pub const CPU_MS: RangeInclusive<i64> = 1..=60_000;
 pub const HEAP_BYTES: RangeInclusive<i64> = (4 << 20)..=(1 << 30);
 
 /// Documents that one run of a handler may read, keys at which there is none counted, unless
-/// `sarsen.toml` says otherwise. More: `Failure::DocumentsLimit`; so with the next three.
+/// `sarsen.toml` says otherwise. More: `FailureKind::DocumentsLimit`; so with the next three.
 pub const DOCUMENTS_READ_DEFAULT: usize = 50_000;
 
 /// The bytes of these documents.
@@ -142,14 +142,14 @@ pub const SESSION_IDLE_DEFAULT: Duration = Duration::from_secs(30 * 60);
 /// How long a session lives after it began, unless `sarsen.toml` says otherwise.
 pub const SESSION_LIFETIME_DEFAULT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Cookies that a reply may set beside the session's. More: `Failure::Handler`.
+/// Cookies that a reply may set beside the session's. More: `FailureKind::Handler`.
 pub const COOKIES_MAX: usize = 50;
 
 /// Longest cookie with its name and attributes, in bytes, as browsers keep (RFC 6265 §6.1). Longer:
-/// `Failure::Handler`.
+/// `FailureKind::Handler`.
 pub const COOKIE_BYTES_MAX: usize = 4 << 10;
 
-/// Longest life of a cookie, in seconds: 400 days (RFC 6265bis §5.5). Longer: `Failure::Handler`.
+/// Longest life of a cookie, in seconds: 400 days (RFC 6265bis §5.5). Longer: `FailureKind::Handler`.
 pub const COOKIE_MAX_AGE_S: f64 = 400.0 * 24.0 * 3600.0;
 
 /// Age from which on a key signs no more cookies: a new one is made.
@@ -164,11 +164,11 @@ pub const CSRF_LIST_MAX: usize = 100;
 /// Messages of `flash` that wait in a session. More: the oldest is dropped.
 pub const FLASHES_MAX: usize = 20;
 
-/// Characters (UTF-16 code units) of one of them, with its kind. More: `Failure::Handler`.
+/// Characters (UTF-16 code units) of one of them, with its kind. More: `FailureKind::Handler`.
 pub const FLASH_CHARS_MAX: usize = 2_000;
 
 /// Times that one request may wait for what it awaits, each before another run. More:
-/// `Failure::Handler`.
+/// `FailureKind::Handler`.
 pub const ASIDE_ROUNDS_MAX: u32 = 16;
 
 /// Calls that one request may await, such as `password.hash()`. More: the promise is rejected.
@@ -177,7 +177,7 @@ pub const ASIDES_MAX: usize = 32;
 /// Threads that hash and verify passwords; each may use `PASSWORD_MEMORY_KIB_MAX`.
 pub const PASSWORD_THREADS: usize = 2;
 
-/// Passwords that may wait for one of these threads. More: `Failure::Busy`.
+/// Passwords that may wait for one of these threads. More: `FailureKind::Busy`.
 pub const PASSWORD_QUEUE: usize = 64;
 
 /// Longest password, in bytes of UTF-8. Longer: the client gets 400; to verify it gives false.
@@ -207,10 +207,10 @@ pub const FORM_FIELDS_MAX: usize = 1_000;
 /// Header fields of one part of a form with files, in bytes. More: the client gets 400.
 pub const PART_HEAD_BYTES_MAX: usize = 8 << 10;
 
-/// Header fields that a handler may set. More: `Failure::Handler`.
+/// Header fields that a handler may set. More: `FailureKind::Handler`.
 pub const REPLY_FIELDS_MAX: usize = 100;
 
-/// Largest body of a handler's reply, in bytes. Larger: `Failure::Handler`.
+/// Largest body of a handler's reply, in bytes. Larger: `FailureKind::Handler`.
 pub const REPLY_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes of documents that one batch of a range gives to a handler, unless one alone has more. What
@@ -258,7 +258,7 @@ pub const HANDLERS_MAX: usize = 1_200;
 pub const WATCHDOG_EVERY: Duration = Duration::from_millis(100);
 
 /// CPU time beyond its limit in which a request is left to stop by itself. More: its worker is
-/// replaced, and the request fails with `Failure::CpuLimit`.
+/// replaced, and the request fails with `FailureKind::CpuLimit`.
 pub const WATCHDOG_GRACE: Duration = Duration::from_millis(250);
 
 /// Workers that were replaced and still run. More: the next keeps its place until it ends, or

@@ -28,6 +28,8 @@ pub(crate) struct Seat {
     route: AtomicUsize,
     /// What is served is a task.
     is_task: AtomicBool,
+    /// The function of a service that was asked last.
+    function: Mutex<String>,
     /// Whoever takes it answers.
     respond: Mutex<Option<Respond>>,
 }
@@ -62,6 +64,16 @@ impl Seat {
     /// Notes what is served.
     pub(crate) fn note_route(&self, route: usize) {
         self.route.store(route, Ordering::Relaxed);
+    }
+
+    /// Notes the function of a service that is asked.
+    pub(crate) fn note_function(&self, name: String) {
+        *self.function.lock() = name;
+    }
+
+    /// The function that was asked last: what was served where there is no route.
+    pub(crate) fn function(&self) -> String {
+        self.function.lock().clone()
     }
 
     /// A run begins, perhaps again after a conflict. False: the seat is lost.

@@ -76,7 +76,7 @@ fn look(workforce: &Workforce, seen: &mut Vec<Seen>) {
         }
         if let Some(respond) = seat.take(running) {
             lower(seat.thread());
-            workforce.replace(place, route, respond);
+            workforce.replace((place, seat), route, respond);
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::app::App;
 use crate::aside::Waiting;
 use crate::current::Current;
 use crate::engine::{Engine, Stop};
-use crate::errand::{Errand, Host, Step};
-use crate::errors::{Failure, Fault, LoadError};
+use crate::errand::{Errand, Host, Seen, Step};
+use crate::errors::{Failure, FailureKind, Fault, LoadError};
 use crate::exchange::{Reply, Request};
 use crate::failed::{ErrorLog, Keeper, Report};
 use crate::figures::{Ledger, Outcome, Tally};
@@ -18,7 +18,6 @@ use crate::turn::{Ended, Started, Turn};
 use parking_lot::Mutex;
 use repository::{CommitError, CommitNumber, Ran, Repository, RunError, Transaction};
 use std::any::Any;
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -118,7 +117,7 @@ impl Worker {
     pub(crate) fn serve(&mut self, request: Request, since: Instant) -> Served {
         let queued = since.elapsed();
         if let Err(message) = self.app.settings.csrf.check(&request) {
-            return Served::Done(Err(Failure::CrossSite(Fault::new(message, NOTHING))));
+            return Served::Done(Err(FailureKind::CrossSite.with(Fault::new(message, NOTHING))));
         }
         self.serve_by(|worker, engine| match route(engine, &request) {
             Ok((found, params)) => {
@@ -167,13 +166,15 @@ impl Worker {
             // What the request saw is not known any more; it is at most what is visible now.
             let wait_for = self.shared.repository.stats().visible;
             let message = format!("the worker panicked: {}", panic_text(&*panic));
-            Served::Done(Err(Failure::Handler(Fault::new(message, wait_for))))
+            Served::Done(Err(FailureKind::Handler.with(Fault::new(message, wait_for))))
         });
         let served = match served {
             Served::Done(Err(failure)) => Served::Done(Err(self.keeper().keep(failure, |_| {}))),
             served => served,
         };
-        if let Served::Done(Err(Failure::CpuLimit(_) | Failure::HeapLimit(_))) = &served {
+        if let Served::Done(Err(failure)) = &served
+            && matches!(failure.kind, FailureKind::CpuLimit | FailureKind::HeapLimit)
+        {
             self.engine = None;
         }
         served
@@ -220,6 +221,7 @@ impl Worker {
         if let Some(turn) = turn {
             engine.slot.fill(*turn);
         }
+        let begun = Instant::now();
         let (step, is_broken) = {
             let host = Host {
                 engine: &engine,
@@ -229,9 +231,14 @@ impl Worker {
                 allowance: self.app.settings.allowance,
                 keeper: self.keeper(),
                 seat: &self.seat,
-                is_broken: Cell::new(false),
+                ledger: &self.ledger,
+                seen: Seen::default(),
             };
-            (errand.run(&host), host.is_broken.get())
+            let step = errand.run(&host);
+            if !matches!(step, Step::Waits(_)) {
+                host.seen.count(begun);
+            }
+            (step, host.seen.is_broken.get())
         };
         let (mut turn, cpu_used) = (engine.slot.clear(), engine.cpu_used());
         if let (Step::Done, Some(turn)) = (step, &mut turn) {
@@ -252,7 +259,7 @@ impl Worker {
         let heap_limit = self.shared.heap_limit(&self.app);
         Engine::start(&self.app.sources, heap_limit).map_err(|error| {
             let message = format!("the application could not be loaded again: {error}");
-            Failure::Handler(Fault::new(message, NOTHING))
+            FailureKind::Handler.with(Fault::new(message, NOTHING))
         })
     }
 
@@ -323,7 +330,8 @@ impl Worker {
                 } = &error
                 {
                     // The client has its answer; who runs the application is to know, too.
-                    let failure = Failure::Handler(Fault::threw((**thrown).clone(), *wait_for));
+                    let failure =
+                        FailureKind::Handler.with(Fault::threw((**thrown).clone(), *wait_for));
                     let failure = self.keeper().keep(failure, know);
                     log::error!("the application failed, and its onError answered: {failure}");
                     return Served::Done(self.end(Err(error), turn));
@@ -359,7 +367,7 @@ impl Worker {
             Err(RunError::Body { error, wait_for }) => stopped(error, wait_for),
             Err(RunError::Begin(error)) => Err(unavailable(error.to_string())),
             Err(RunError::Duplicate { duplicate, wait_for }) => {
-                Err(Failure::Duplicate(Fault::new(duplicate.to_string(), wait_for)))
+                Err(FailureKind::Duplicate.with(Fault::new(duplicate.to_string(), wait_for)))
             }
             // That it came to a commit reveals something of the view, which is at most this.
             Err(RunError::Commit(error)) => {
@@ -419,24 +427,18 @@ fn wait(mut turn: Turn, cpu_used: Duration, view: CommitNumber) -> Served {
         Ok(asides) => Served::Waits(Box::new(Waiting { turn, asides, view })),
         Err(too_many) => {
             let fault = Fault::new(too_many.to_string(), view);
-            Served::Done(Err(Failure::Handler(fault)))
+            Served::Done(Err(FailureKind::Handler.with(fault)))
         }
     }
 }
 
 fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
-    let fault = |thrown| Fault::threw(thrown, wait_for);
     match stop {
         RunStop::Handler(Stop::Refused(answer)) => Ok(answer.reply(wait_for)),
         RunStop::Handler(Stop::Recovered(answer, _)) => Ok(answer.reply(wait_for)),
-        RunStop::Handler(Stop::Waits) => Err(Failure::Handler(Fault::new(LOST, wait_for))),
-        RunStop::Handler(Stop::Threw(thrown)) => Err(Failure::Handler(fault(thrown))),
-        RunStop::Handler(Stop::CpuLimit(thrown)) => Err(Failure::CpuLimit(fault(thrown))),
-        RunStop::Handler(Stop::HeapLimit(thrown)) => Err(Failure::HeapLimit(fault(thrown))),
-        RunStop::Handler(Stop::StackLimit(thrown)) => Err(Failure::StackLimit(fault(thrown))),
-        RunStop::Handler(Stop::ReplyLimit(thrown)) => Err(Failure::ReplyLimit(fault(thrown))),
-        RunStop::Handler(Stop::DocumentsLimit(thrown)) => {
-            Err(Failure::DocumentsLimit(fault(thrown)))
+        RunStop::Handler(Stop::Waits) => Err(FailureKind::Handler.with(Fault::new(LOST, wait_for))),
+        RunStop::Handler(Stop::Failed(kind, thrown)) => {
+            Err(kind.with(Fault::threw(thrown, wait_for)))
         }
         RunStop::Lost => Err(unavailable("the watchdog has answered".to_owned())),
         RunStop::Repository(message) => {
@@ -448,18 +450,18 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
 }
 
 fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
-    let fault = Fault::new(error.to_string(), wait_for);
-    match error {
-        CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => Failure::Busy(fault),
-        CommitError::NoProgress | CommitError::TooManyCollections => Failure::Handler(fault),
+    let kind = match error {
+        CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => FailureKind::Busy,
+        CommitError::NoProgress | CommitError::TooManyCollections => FailureKind::Handler,
         CommitError::Poisoned(_) | CommitError::Closed | CommitError::Read(_) => {
-            Failure::Unavailable(fault)
+            FailureKind::Unavailable
         }
-    }
+    };
+    kind.with(Fault::new(error.to_string(), wait_for))
 }
 
 fn unavailable(message: String) -> Failure {
-    Failure::Unavailable(Fault::new(message, NOTHING))
+    FailureKind::Unavailable.with(Fault::new(message, NOTHING))
 }
 
 /// What a panic says.
@@ -476,10 +478,11 @@ mod tests {
     #[test]
     fn what_a_refused_commit_is_to_the_client() {
         let busy = uncommitted(&CommitError::Overloaded("the tranlog"), CommitNumber(7));
-        assert!(matches!(&busy, Failure::Busy(fault) if fault.message.contains("try again")));
-        assert_eq!(busy.wait_for(), CommitNumber(7));
+        assert_eq!((busy.kind, busy.wait_for()), (FailureKind::Busy, CommitNumber(7)));
+        assert!(busy.fault.message.contains("try again"), "{busy}");
         let mistake = uncommitted(&CommitError::NoProgress, NOTHING);
-        assert!(matches!(mistake, Failure::Handler(fault) if fault.message.contains("report")));
-        assert!(matches!(uncommitted(&CommitError::Closed, NOTHING), Failure::Unavailable(_)));
+        assert_eq!(mistake.kind, FailureKind::Handler);
+        assert!(mistake.fault.message.contains("report"), "{mistake}");
+        assert_eq!(uncommitted(&CommitError::Closed, NOTHING).kind, FailureKind::Unavailable);
     }
 }

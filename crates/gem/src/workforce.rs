@@ -3,7 +3,7 @@
 
 use crate::aside::{Back, Executor};
 use crate::errand::Errand;
-use crate::errors::{Failure, Fault, LoadError};
+use crate::errors::{FailureKind, Fault, LoadError};
 use crate::exchange::{Respond, hand_over};
 use crate::failed::Keeper;
 use crate::figures::{self, HandlerFigures, Tally};
@@ -85,7 +85,12 @@ impl Workforce {
     }
 
     /// Answers for the worker at `number`, which has lost its seat, and puts another in its place.
-    pub(crate) fn replace(&self, number: usize, route: usize, respond: Option<Respond>) {
+    pub(crate) fn replace(
+        &self,
+        (number, seat): (usize, &Seat),
+        route: usize,
+        respond: Option<Respond>,
+    ) {
         self.lost.fetch_add(1, Ordering::Relaxed);
         self.lost_ever.fetch_add(1, Ordering::Relaxed);
         // The application may be at work on anything that is visible now.
@@ -95,12 +100,12 @@ impl Workforce {
             "the request used more than its limit of {limit_ms} ms of CPU time and cannot be \
              interrupted where it is; its gem was replaced"
         );
-        let failure = Failure::CpuLimit(Fault::new(message, view));
+        let failure = FailureKind::CpuLimit.with(Fault::new(message, view));
         let app = self.shared.current.get();
         let keeper = Keeper { errors: self.shared.errors.as_deref(), sources: &app.sources };
         let failure = keeper.keep(failure, |report| {
-            let names = self.shared.names.lock();
-            report.handler = names.get(route).cloned().unwrap_or_default();
+            let route = self.shared.names.lock().get(route).cloned();
+            report.handler = route.unwrap_or_else(|| seat.function());
             report.cpu = self.cpu_limit();
         });
         if let Some(respond) = respond {
@@ -108,7 +113,9 @@ impl Workforce {
         }
         let mut places = self.places.lock();
         let Some(place) = places.get_mut(number) else { return };
-        if place.seat.is_at_task() {
+        // It may be in the serial lane, where others would wait for it.
+        self.shared.repository.abandon(place.thread.thread().id());
+        if seat.is_at_task() {
             self.queue.task_done(self.cpu_limit());
         }
         let (started, _nobody_waits) = sync_channel(1);
@@ -233,13 +240,13 @@ fn serve(worker: &mut Worker, job: Job, (seat, asides): (&Seat, &Executor)) -> R
     Ok(())
 }
 
-/// An errand answers by itself, also where its worker has lost the seat.
+/// An errand answers by itself, unless its worker loses the seat and it has somebody for that.
 fn run_errand(
     worker: &mut Worker,
     (errand, turn): (Box<dyn Errand>, Option<Box<Turn>>),
     (seat, asides): (&Seat, &Executor),
 ) -> Result<(), Lost> {
-    seat.begin(None);
+    seat.begin(errand.answerer());
     let waits = worker.run_errand(errand, turn);
     let ended = seat.end();
     if let Some((waiting, errand)) = waits {

@@ -30,17 +30,12 @@ fn they_are_set_at_the_start_and_only_where_they_differ() {
     assert_eq!((settings.durability, settings.expiry_ms), (Durability::Written, Some(60_000)));
     let index = &settings.indexes[0];
     assert_eq!((index.name.as_str(), index.paths.len(), index.unique), ("by_state", 2, true));
-    let wait = || {
-        while site.repository.indexes().iter().any(|i| i.state != repository::IndexState::Ready) {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-    };
     let again = || {
         let toml = format!("name = \"test\"\n{SETTINGS}");
         let folder = support::folder(&[("app.js", APP), ("sarsen.toml", &toml)]);
         site.pool.reload(load(folder.path()).unwrap())
     };
-    wait();
+    site.wait_built();
     let before = site.written();
     again().unwrap();
     assert_eq!(site.written(), before, "nothing differs, so nothing is written");

@@ -4,7 +4,7 @@
 
 mod support;
 
-use gem::{Failure, Request};
+use gem::{Failure, FailureKind, Request};
 use support::{Setup, Site, request, site, site_with};
 
 const APP: &str = r#"
@@ -25,7 +25,7 @@ const FOREIGN: [(&str, &str); 2] =
 fn is_refused(site: &Site, request: Request) -> bool {
     let before = site.written();
     match site.send(request) {
-        Err(Failure::CrossSite(fault)) => {
+        Err(Failure { kind: FailureKind::CrossSite, fault }) => {
             assert!(fault.message.contains("a page of https://evil.example"), "{fault}");
             assert_eq!(site.written(), before);
             true

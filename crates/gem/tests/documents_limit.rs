@@ -3,7 +3,7 @@
 
 mod support;
 
-use gem::Failure;
+use gem::{Failure, FailureKind};
 use support::{Setup, Site, load_error, request, site_with};
 
 const ROUTES: &str = r#"
@@ -48,7 +48,7 @@ fn limited() -> Site {
 
 fn exceeded(site: &Site, path: &str) -> String {
     match site.send(request("GET", path)) {
-        Err(Failure::DocumentsLimit(fault)) => fault.message,
+        Err(Failure { kind: FailureKind::DocumentsLimit, fault }) => fault.message,
         other => panic!("{path}: expected the limit to be exceeded, got {other:?}"),
     }
 }

@@ -5,14 +5,14 @@
 
 mod support;
 
-use gem::{ErrorLog, Failure, Report, read_errors};
+use gem::{ErrorLog, Failure, FailureKind, Report, read_errors};
 use std::fs;
 use std::sync::Arc;
 use support::{Setup, Site, folder, request, site, site_with, start, text};
 
 fn report(site: &Site, target: &str) -> Report {
     match site.send(request("GET", target)) {
-        Err(failure) => failure.into_report().map(|report| *report).expect("a report"),
+        Err(failure) => failure.fault.report.map(|report| *report).expect("a report"),
         Ok(reply) => panic!("{target}: expected a failure, got {} {}", reply.status, text(&reply)),
     }
 }
@@ -162,7 +162,9 @@ fn failed_requests_are_kept_without_what_is_secret() {
     failing.headers =
         ["cookie", "authorization"].map(|name| (name.to_owned(), format!("{name}-secret"))).into();
     failing.body = "body-secret".into();
-    let Err(Failure::Handler(fault)) = site.send(failing) else { panic!("it must fail") };
+    let Err(Failure { kind: FailureKind::Handler, fault }) = site.send(failing) else {
+        panic!("it must fail")
+    };
     assert_eq!(site.text("/fine"), "fine");
     drop(site);
     assert_eq!(errors.figures().given, 1);

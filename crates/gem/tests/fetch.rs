@@ -115,20 +115,10 @@ fn answer(mut stream: TcpStream, noted: &Mutex<Vec<String>>, port: u16) -> Optio
 
 const LOOPBACK: &str = "\"127.0.0.1/32\"";
 
-fn wait(site: &Site, is_so: impl Fn(&Site) -> bool) {
-    for _ in 0..6_000 {
-        if is_so(site) {
-            return;
-        }
-        thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{:?}", site.pool.task_figures());
-}
-
 /// What the task stored as `log/out`.
 fn out(site: &Site) -> String {
     site.post("/go");
-    wait(site, |site| site.stored("log", "out").is_some());
+    site.wait("the task", |site| site.stored("log", "out").is_some());
     site.stored("log", "out").unwrap()
 }
 
@@ -168,11 +158,11 @@ fn what_is_sent_carries_a_key_that_is_the_same_in_each_run() {
         LOOPBACK,
     );
     site.post("/go");
-    wait(&site, |site| site.pool.task_figures().failures == 1);
+    site.wait("the task", |site| site.pool.task_figures().failures == 1);
     site.store_json("switch", "on", "1");
     site.pass(60_000);
     site.pool.look_at_clock();
-    wait(&site, |site| site.stored("log", "out").is_some());
+    site.wait("the task", |site| site.stored("log", "out").is_some());
     let asked = peer.asked();
     assert_eq!(asked.len(), 4, "each once in each of two runs: {asked:?}");
     let key = |at: usize| {
@@ -201,7 +191,7 @@ fn a_conflict_repeats_no_request() {
         site.post("/go");
         site.store_json("log", "other", &n.to_string());
     }
-    wait(&site, |site| site.pool.task_figures().runs == 20);
+    site.wait("the task", |site| site.pool.task_figures().runs == 20);
     assert_eq!(site.stored("log", "runs").unwrap(), "20");
     assert_eq!(peer.asked().len(), 20);
 }

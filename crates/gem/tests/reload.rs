@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc::channel;
-use support::{Setup, Site, folder, load, on_log, request, start, text};
+use support::{PATIENCE, Setup, Site, folder, load, on_log, request, start, text};
 use tempfile::TempDir;
 
 const ONE: &str = "import { App } from \"sarsen\";
@@ -72,16 +72,16 @@ fn a_request_in_flight_finishes_with_the_application_before() {
     // The handler writes to the log, and stays there until it is released.
     let _turn = on_log(Box::new(move |_, _| {
         arrived.send(()).unwrap();
-        released.recv().unwrap();
+        released.recv_timeout(PATIENCE).unwrap();
     }));
     let (replied, reply) = channel();
     let respond = Box::new(move |outcome| replied.send(outcome).unwrap());
     assert!(site.pool.submit(request("GET", "/slow"), respond).is_ok());
-    arrivals.recv().unwrap();
+    arrivals.recv_timeout(PATIENCE).unwrap();
     save(edited.path(), "word.js", &exported("two"));
     site.pool.reload(load(edited.path()).unwrap()).unwrap();
     release.send(()).unwrap();
-    assert_eq!(text(&reply.recv().unwrap().unwrap()), "one");
+    assert_eq!(text(&reply.recv_timeout(PATIENCE).unwrap().unwrap()), "one");
     assert_eq!(site.text("/"), "two");
 }
 
@@ -114,6 +114,6 @@ fn workers_that_sleep_change_over_at_once() {
     site.pool.reload(load(edited.path()).unwrap()).unwrap();
     // Twice while it is checked, and once by each worker, of whom nobody has asked anything.
     for _ in 0..4 {
-        assert_eq!(words.recv().unwrap(), "loaded");
+        assert_eq!(words.recv_timeout(PATIENCE).unwrap(), "loaded");
     }
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use bytes::Bytes;
-use gem::{Failure, Reply};
+use gem::{Failure, FailureKind, Reply};
 use support::{Outcome, Setup, Site, header, request, site, site_with, text};
 
 #[test]
@@ -168,6 +168,29 @@ fn an_application_may_have_a_smaller_limit_for_replies() {
     assert_eq!(site.stored("x", "a"), None);
     assert_eq!(site.text("/?n=2000").len(), 2000);
     assert_eq!(site.get("/bytes?n=2000").body.len(), 2000);
+}
+
+#[test]
+fn json_has_dates_and_bytes_as_text_and_documents_keep_them() {
+    let site = site(
+        r#"const value = () => {
+             const bytes = new Uint8Array([0, 255, 1]);
+             return { bytes, buffer: bytes.buffer, at: new Date(0), in: [new Uint8Array()] };
+           };
+           app.get("/", value);
+           app.get("/json", () => sarsen.json(value()));
+           app.get("/text", () => JSON.stringify(value()));
+           app.get("/kept", ({ db }) => {
+             db.x.put("a", { bytes: new Uint8Array([0, 255, 1]) });
+             return db.x.get("a").bytes instanceof Uint8Array ? "bytes" : "others";
+           });"#,
+    );
+    let json = r#"{"bytes":"AP8B","buffer":"AP8B","at":"1970-01-01T00:00:00.000Z","in":[""]}"#;
+    for path in ["/", "/json", "/text"] {
+        assert_eq!(site.text(path), json, "{path}");
+    }
+    assert_eq!(site.text("/kept"), "bytes");
+    assert_eq!(site.stored("x", "a").as_deref(), Some(r#"{"bytes":{"$bytes":"AP8B"}}"#));
 }
 
 #[test]
@@ -402,7 +425,9 @@ fn failures_carry_what_a_reply_about_them_waits_for() {
     let commit = site.post("/put").wait_for;
     assert!(commit.0 > 0);
     match site.send(request("GET", "/fail")) {
-        Err(failure @ Failure::Handler(_)) => assert!(failure.wait_for() >= commit),
+        Err(failure @ Failure { kind: FailureKind::Handler, .. }) => {
+            assert!(failure.wait_for() >= commit)
+        }
         other => panic!("{other:?}"),
     }
 }

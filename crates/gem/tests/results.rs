@@ -272,9 +272,7 @@ fn large_documents_come_in_batches_and_broad_queries_need_an_index() {
     assert!(site.failure("/counted").contains("to count, which is as far as a count goes"));
     let settings = r#"{"indexes":[{"name":"by_i","paths":[{"path":"/i"}]}]}"#;
     site.repository.configure(&notes, &Settings::from_json(settings).unwrap()).unwrap();
-    while site.repository.indexes().iter().any(|i| i.state != repository::IndexState::Ready) {
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
+    site.wait_built();
     assert_eq!(text(&site.get("/broad")), r#"["last","n5"]"#);
     assert_eq!(site.text("/counted"), "[2]");
 }

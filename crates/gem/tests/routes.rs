@@ -43,6 +43,7 @@ fn options_are_answered_for_every_path_that_has_routes() {
     let site = site(r#"app.post("/a", () => "a");"#);
     let reply = site.send(request("OPTIONS", "/a")).unwrap();
     assert_eq!((reply.status, header(&reply, "allow")), (204, Some("POST, OPTIONS")));
+    assert_eq!(header(&reply, "content-type"), None);
     assert_eq!(site.send(request("OPTIONS", "/b")).unwrap().status, 404);
 }
 
@@ -82,6 +83,8 @@ fn a_slash_at_the_end_leads_to_the_path_there_is() {
         site(r#"app.get("/a", () => "a"); app.get("/b/", () => "b"); app.post("/c", () => "c");"#);
     let to = |method, path| {
         let reply = site.send(request(method, path)).unwrap();
+        let is_page = header(&reply, "content-type").is_some();
+        assert_eq!(is_page, !reply.body.is_empty(), "{path}: {reply:?}");
         (reply.status, header(&reply, "location").map(str::to_owned))
     };
     assert_eq!(to("GET", "/a/?x=1"), (308, Some("/a?x=1".to_owned())));

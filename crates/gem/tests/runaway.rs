@@ -4,7 +4,7 @@
 
 mod support;
 
-use gem::Failure;
+use gem::{Failure, FailureKind};
 use std::sync::mpsc;
 use std::time::Duration;
 use support::{Setup, Site, request, site_with};
@@ -41,7 +41,10 @@ fn what_the_engine_interrupts() {
     ] {
         let site = site(body, 1);
         let outcome = site.send(request("GET", "/runaway"));
-        let stopped = matches!(outcome, Err(Failure::CpuLimit(_) | Failure::Handler(_)));
+        let stopped = matches!(
+            outcome,
+            Err(Failure { kind: FailureKind::CpuLimit | FailureKind::Handler, .. })
+        );
         assert!(stopped, "{body}: {outcome:?}");
         assert_unharmed(&site, body);
     }
@@ -65,7 +68,9 @@ fn what_the_guards_refuse() {
         "[].values.call({ length: 2 ** 53 - 1 }).drop(2 ** 53 - 2).next();",
     ] {
         let site = site(body, 1);
-        let Err(Failure::Handler(fault)) = site.send(request("GET", "/runaway")) else {
+        let Err(Failure { kind: FailureKind::Handler, fault }) =
+            site.send(request("GET", "/runaway"))
+        else {
             panic!("{body}: expected a refusal");
         };
         assert!(fault.message.contains("expected at most 67108864 elements"), "{fault}");
@@ -99,7 +104,9 @@ const STUBBORN: &str = "const s = \"a\".repeat(3e6); for (;;) s.replaceAll(\"a\"
 fn a_worker_that_cannot_be_interrupted_is_replaced() {
     let site = site(STUBBORN, 1);
     let outcome = site.send(request("GET", "/runaway"));
-    let Err(Failure::CpuLimit(fault)) = outcome else { panic!("{outcome:?}") };
+    let Err(Failure { kind: FailureKind::CpuLimit, fault }) = outcome else {
+        panic!("{outcome:?}")
+    };
     assert!(fault.message.contains("its gem was replaced"), "{fault}");
     assert_eq!(fault.report.unwrap().handler, "GET /runaway");
     assert_unharmed(&site, STUBBORN);
@@ -121,7 +128,7 @@ fn others_are_served_while_one_spins_and_a_poisoned_request_comes_again() {
     }
     for _ in 0..3 {
         let outcome = outcomes.recv_timeout(Duration::from_secs(120)).unwrap();
-        assert!(matches!(outcome, Err(Failure::CpuLimit(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(Failure { kind: FailureKind::CpuLimit, .. })), "{outcome:?}");
     }
     let load = site.pool.load();
     assert_eq!((load.workers, load.alive, load.lost), (2, 2, 3));
@@ -139,19 +146,10 @@ fn tasks_go_on_where_one_cannot_be_interrupted() {
          app.post('/:name', ({{ task, params }}) => task(params.name));"
     );
     let site = site_with(&routes, Setup { settings: SETTINGS, workers: 2, ..Setup::default() });
-    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
-        for _ in 0..3_000 {
-            if is_so() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("{what}: {:?}", site.pool.task_figures());
-    };
     site.post("/spin");
-    wait("it is stopped", &|| site.pool.task_figures().dead == 1);
+    site.wait("it is stopped", |site| site.pool.task_figures().dead == 1);
     site.post("/fine");
-    wait("another runs", &|| site.stored("n", "fine").is_some());
+    site.wait("another runs", |site| site.stored("n", "fine").is_some());
     assert_eq!(site.pool.load().lost, 1);
 }
 
@@ -165,7 +163,10 @@ fn a_heap_that_fills_again_and_again_is_given_back() {
     let fill = |times: usize| {
         for _ in 0..times {
             let outcome = site.send(request("GET", "/runaway"));
-            let stopped = matches!(outcome, Err(Failure::HeapLimit(_) | Failure::CpuLimit(_)));
+            let stopped = matches!(
+                outcome,
+                Err(Failure { kind: FailureKind::HeapLimit | FailureKind::CpuLimit, .. })
+            );
             assert!(stopped, "{outcome:?}");
         }
         resident()

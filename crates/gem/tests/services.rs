@@ -53,6 +53,32 @@ app.get("/delete", ({ db }) => { db.notes.delete("a"); db.notes.delete("b"); });
 }
 
 #[test]
+fn ranges_see_what_functions_have_changed_meanwhile_and_functions_may_read_them() {
+    let site = site(
+        r#"
+app.service("notes", { onPut: ({ db, key, body }) => {
+  body.there = db.notes.count();
+  if (key === "b") db.notes.get("a").n += 10;
+} });
+const change = (db) => {
+  const [a, b] = [db.notes.get("a"), db.notes.get("b")];
+  a.n = 1;
+  b.n = 1;
+};
+app.get("/make", ({ db }) => { for (const key of ["a", "b"]) db.notes.put(key, { n: 0 }); });
+app.get("/range", ({ db }) => { change(db); return db.notes.range().map(([, { n }]) => n); });
+app.get("/query", ({ db }) => { change(db); return db.notes.query().map(([, { n }]) => n); });
+app.get("/count", ({ db }) => { change(db); return [db.notes.query`n = 11`.count()]; });
+"#,
+    );
+    site.get("/make");
+    assert_eq!(site.text("/range"), "[11,1]");
+    assert_eq!(site.text("/query"), "[11,1]");
+    assert_eq!(site.text("/count"), "[1]");
+    assert_eq!(site.stored("notes", "a").unwrap(), r#"{"n":11,"there":2}"#);
+}
+
+#[test]
 fn on_put_is_asked_about_what_has_no_function_of_its_own() {
     let site = site(
         r#"
@@ -263,15 +289,6 @@ app.get("/put", ({ db, query }) => { db.orders.put(query.key, { n: 2 }); });
 app.get("/delete", ({ db, query }) => { db.orders.delete(query.key); });
 "#;
 
-/// Waits until it is so, which it is soon unless something is wrong.
-fn until(mut is_so: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "still not so");
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-}
-
 fn order(site: &Site, key: &str, expires: u64) {
     site.store_as(("orders", key), repository::MediaType::Json, r#"{"n":1}"#, Some(expires));
 }
@@ -287,13 +304,13 @@ fn what_expires_is_seen_once_and_removed_with_what_is_done_about_it() {
     site.pass(1_000);
     assert_eq!(site.text("/get?key=a"), r#"{"there":false}"#, "from its expiry on");
     site.pass(1);
-    until(|| site.stored("counts", "runs").as_deref() == Some("3"));
+    site.wait("expiries", |site| site.stored("counts", "runs").as_deref() == Some("3"));
     assert_eq!(
         site.stored("expired", "a").unwrap(),
         r#"{"doc":{"n":1},"method":"EXPIRE","bare":true}"#
     );
     site.pass(8_001);
-    until(|| site.stored("counts", "runs").as_deref() == Some("4"));
+    site.wait("expiries", |site| site.stored("counts", "runs").as_deref() == Some("4"));
     assert_eq!(site.repository.stats().reaped, 0, "the reaper had no part in it");
     assert!(site.repository.expired(None, 100).unwrap().documents.is_empty());
 }
@@ -305,13 +322,13 @@ fn one_that_fails_is_tried_again_and_holds_up_nobody() {
     order(&site, "a", START_MS + 1);
     order(&site, "b", START_MS + 2);
     site.pass(10);
-    until(|| site.stored("counts", "runs").as_deref() == Some("1"));
+    site.wait("expiries", |site| site.stored("counts", "runs").as_deref() == Some("1"));
     assert_eq!(site.stored("expired", "a"), None);
     assert!(site.stored("expired", "b").is_some());
     assert_eq!(site.text("/get?key=a"), r#"{"there":false}"#);
     site.store_json("broken", "a", "false");
     // Its second try is due after a while, whenever the first was.
-    until(|| {
+    site.wait("expiries", |site| {
         site.pass(1_000);
         site.stored("expired", "a").is_some()
     });
@@ -346,13 +363,13 @@ fn an_application_without_the_function_lets_them_go() {
     site.store_json("broken", "a", "true");
     order(&site, "a", START_MS + 1);
     site.pass(10);
-    until(|| !site.repository.expired(None, 100).unwrap().documents.is_empty());
+    site.wait("expiries", |site| !site.repository.expired(None, 100).unwrap().documents.is_empty());
     let without = support::folder(&[(
         "app.js",
         "import { App } from \"sarsen\";\nexport default new App();\n",
     )]);
     site.pool.reload(support::load(without.path()).unwrap()).unwrap();
-    until(|| site.repository.stats().reaped == 1);
+    site.wait("expiries", |site| site.repository.stats().reaped == 1);
     assert_eq!(site.stored("expired", "a"), None);
 }
 
@@ -361,7 +378,7 @@ fn an_edit_that_brings_the_function_keeps_what_expires_from_then_on() {
     let site = site("");
     order(&site, "a", START_MS + 1);
     site.pass(10);
-    until(|| site.repository.stats().reaped == 1);
+    site.wait("expiries", |site| site.repository.stats().reaped == 1);
     let main = format!(
         "import {{ App }} from \"sarsen\";\nconst app = new App();\n{EXPIRING}\n\
          export default app;\n"
@@ -370,7 +387,7 @@ fn an_edit_that_brings_the_function_keeps_what_expires_from_then_on() {
     order(&site, "b", START_MS + 20);
     site.pool.reload(support::load(with.path()).unwrap()).unwrap();
     site.pass(20);
-    until(|| site.pool.are_expired_seen_to().unwrap());
+    site.wait("expiries", |site| site.pool.are_expired_seen_to().unwrap());
     assert!(site.stored("expired", "b").is_some(), "as soon as that is said");
     assert_eq!(site.repository.stats().reaped, 1);
 }
@@ -390,6 +407,6 @@ app.service("orders", {
     );
     order(&site, "a", START_MS + 1);
     site.pass(10);
-    until(|| site.stored("expired", "a").as_deref() == Some("true"));
+    site.wait("expiries", |site| site.stored("expired", "a").as_deref() == Some("true"));
     assert!(site.repository.expired(None, 100).unwrap().documents.is_empty());
 }

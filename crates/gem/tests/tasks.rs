@@ -5,21 +5,12 @@
 mod support;
 
 use gem::{Cancelled, Ledger, List, TaskFigures, Was};
-use support::{START_MS, Setup, Site, folder, load_error, request, site, site_with, start, text};
-
-/// Waits until `is_so`; what it waits for is done by other threads.
-fn wait(site: &Site, what: &str, is_so: impl Fn(&Site) -> bool) {
-    for _ in 0..6_000 {
-        if is_so(site) {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("{what}: {:?}, {:?}", site.pool.task_figures(), ledger(site).list(List::Waiting));
-}
+use support::{
+    PATIENCE, START_MS, Setup, Site, folder, load_error, request, site, site_with, start, text,
+};
 
 fn figures(site: &Site, is_so: impl Fn(TaskFigures) -> bool) {
-    wait(site, "figures", |site| is_so(site.pool.task_figures()));
+    site.wait("figures", |site| is_so(site.pool.task_figures()));
 }
 
 fn pass(site: &Site, milliseconds: u64) {
@@ -51,7 +42,7 @@ fn a_task_runs_after_the_commit_that_started_it_and_once() {
     let site = site(ADD);
     let id = text(&site.post("/add/a"));
     assert_eq!(id.len(), 26, "{id}");
-    wait(&site, "it has run", |site| number(site, "a") == Some(1));
+    site.wait("it has run", |site| number(site, "a") == Some(1));
     figures(&site, |figures| figures.waiting == 0 && figures.running == 0 && figures.runs == 1);
     assert!(ledger(&site).list(List::Waiting).unwrap().tasks.is_empty());
 }
@@ -67,7 +58,7 @@ fn a_handler_that_fails_starts_none() {
     ));
     site.send(request("POST", "/fail")).unwrap_err();
     site.post("/add/b");
-    wait(&site, "the other has run", |site| number(site, "b") == Some(1));
+    site.wait("the other has run", |site| number(site, "b") == Some(1));
     assert_eq!(number(&site, "a"), None);
 }
 
@@ -76,14 +67,14 @@ fn a_task_waits_for_its_time() {
     let site = site(ADD);
     site.post("/add/late?delay=5m");
     site.post("/add/soon");
-    wait(&site, "the first due", |site| number(site, "soon") == Some(1));
+    site.wait("the first due", |site| number(site, "soon") == Some(1));
     assert_eq!(number(&site, "late"), None);
     pass(&site, 5 * 60_000 - 1);
     site.post("/add/later");
-    wait(&site, "one more", |site| number(site, "later") == Some(1));
+    site.wait("one more", |site| number(site, "later") == Some(1));
     assert_eq!(number(&site, "late"), None);
     pass(&site, 1);
-    wait(&site, "the late one", |site| number(site, "late") == Some(1));
+    site.wait("the late one", |site| number(site, "late") == Some(1));
 }
 
 #[test]
@@ -96,11 +87,11 @@ fn a_key_makes_one_task_of_several() {
     assert_ne!(first, other);
     figures(&site, |figures| figures.waiting == 2);
     pass(&site, 60_000);
-    wait(&site, "both have run", |site| number(site, "a") == Some(2));
+    site.wait("both have run", |site| number(site, "a") == Some(2));
     // It waits no more, so this is another one.
     let third = text(&site.post("/add/a?key=k"));
     assert_ne!(first, third);
-    wait(&site, "it has run", |site| number(site, "a") == Some(3));
+    site.wait("it has run", |site| number(site, "a") == Some(3));
 }
 
 #[test]
@@ -150,10 +141,10 @@ fn dead_tasks_are_retried_cancelled_and_forgotten() {
     ledger.retry(&dead[1].id).unwrap();
     assert!(ledger.retry(&dead[1].id).is_err());
     site.pool.tasks_changed(1, -2);
-    wait(&site, "the second has run", |site| number(site, "b") == Some(1));
+    site.wait("the second has run", |site| number(site, "b") == Some(1));
     assert_eq!(ledger.retry_all().unwrap().tasks, 1);
     site.pool.tasks_changed(1, -1);
-    wait(&site, "the third has run", |site| number(site, "c") == Some(1));
+    site.wait("the third has run", |site| number(site, "c") == Some(1));
     assert_eq!(number(&site, "a"), None);
     figures(&site, |figures| figures.dead == 0 && figures.waiting == 0);
 }
@@ -182,7 +173,7 @@ fn a_task_that_is_cancelled_does_not_run() {
     site.pool.tasks_changed(-1, 0);
     pass(&site, 60_000);
     site.post("/add/b");
-    wait(&site, "another has run", |site| number(site, "b") == Some(1));
+    site.wait("another has run", |site| number(site, "b") == Some(1));
     assert_eq!(number(&site, "a"), None);
 }
 
@@ -196,7 +187,7 @@ fn a_task_starts_tasks_and_what_it_changes_is_one_commit_with_its_end() {
          app.post('/go', ({ task }) => task('step', 5));",
     );
     site.post("/go");
-    wait(&site, "five have run", |site| site.stored("log", "1").is_some());
+    site.wait("five have run", |site| site.stored("log", "1").is_some());
     for step in 1..=5 {
         let expected = "{\"attempt\":1,\"name\":\"step\",\"id\":26,\"late\":0}";
         assert_eq!(site.stored("log", &step.to_string()).as_deref(), Some(expected));
@@ -216,7 +207,7 @@ fn a_runaway_task_is_stopped_and_others_run() {
     );
     site.post("/loop");
     site.post("/add/a");
-    wait(&site, "another has run", |site| number(site, "a") == Some(1));
+    site.wait("another has run", |site| number(site, "a") == Some(1));
     figures(&site, |figures| figures.failures == 1);
     pass(&site, 3_600_000);
     figures(&site, |figures| figures.dead == 1);
@@ -239,7 +230,7 @@ fn one_that_expires_before_it_can_run_is_dead() {
     assert_eq!(number(&site, "ran"), None);
     site.post("/new");
     pass(&site, 60_000 + 3_600_001);
-    wait(&site, "its own time counts", |site| number(site, "ran") == Some(1));
+    site.wait("its own time counts", |site| number(site, "ran") == Some(1));
 }
 
 #[test]
@@ -262,7 +253,7 @@ fn names_that_are_gone_wait_until_they_are_back() {
     assert_eq!(number(&site, "a"), None);
     let back = folder_of(&with);
     site.pool.reload(gem::App::load(back.path()).unwrap()).unwrap();
-    wait(&site, "it is back and has run", |site| number(site, "a") == Some(1));
+    site.wait("it is back and has run", |site| number(site, "a") == Some(1));
 }
 
 const CRON: &str = "app.cron('30 3 * * *', 'nightly', ({ db, time, due }) => {
@@ -275,19 +266,19 @@ const CRON: &str = "app.cron('30 3 * * *', 'nightly', ({ db, time, due }) => {
 fn a_cron_runs_at_its_times() {
     let site = site(CRON);
     let due = || ledger(&site).list(List::Waiting).unwrap().tasks.first().map(|task| task.due_ms);
-    wait(&site, "it waits", |_| due().is_some());
+    site.wait("it waits", |_| due().is_some());
     // START_MS is 2023-11-14T22:13:20Z.
     let first = START_MS + (5 * 3_600 + 16 * 60 + 40) * 1_000;
     assert_eq!(due(), Some(first));
     pass(&site, first - START_MS - 1);
     assert_eq!(number(&site, "nights"), None);
     pass(&site, 1);
-    wait(&site, "the first night", |site| number(site, "nights") == Some(1));
+    site.wait("the first night", |site| number(site, "nights") == Some(1));
     assert_eq!(site.stored("log", "due").unwrap(), "\"2023-11-15T03:30:00.000Z\"");
     assert_eq!(due(), Some(first + 86_400_000));
     // Three nights are missed: one run catches up.
     pass(&site, 3 * 86_400_000 + 1_000);
-    wait(&site, "the second run", |site| number(site, "nights") == Some(2));
+    site.wait("the second run", |site| number(site, "nights") == Some(2));
     assert_eq!(due(), Some(first + 4 * 86_400_000));
     assert_eq!(site.stored("log", "due").unwrap(), "\"2023-11-16T03:30:00.000Z\"");
     figures(&site, |figures| figures.waiting == 0 && figures.runs == 2);
@@ -297,7 +288,7 @@ fn a_cron_runs_at_its_times() {
 fn a_cron_that_fails_for_good_comes_again_at_its_next_time() {
     let site = site(&CRON.replace("'nightly',", "'nightly', { attempts: 2, backoff: '1s' },"));
     site.store_json("switch", "fail", "1");
-    wait(&site, "it waits", |site| !ledger(site).list(List::Waiting).unwrap().tasks.is_empty());
+    site.wait("it waits", |site| !ledger(site).list(List::Waiting).unwrap().tasks.is_empty());
     pass(&site, 86_400_000);
     figures(&site, |figures| figures.failures == 1 && figures.running == 0);
     pass(&site, 1_000);
@@ -312,7 +303,7 @@ fn a_cron_that_fails_for_good_comes_again_at_its_next_time() {
     };
     transaction(&site);
     pass(&site, 86_400_000);
-    wait(&site, "the next night", |site| number(site, "nights") == Some(1));
+    site.wait("the next night", |site| number(site, "nights") == Some(1));
 }
 
 #[test]
@@ -326,21 +317,22 @@ fn requests_are_not_starved_by_a_flood_of_tasks() {
          app.get('/work', ({{ db }}) => {{ {work} return `${{db.log.peek('tasks') ?? 0}}`; }});"
     ));
     site.post("/flood");
-    wait(&site, "they run", |site| number(site, "tasks").is_some());
+    site.wait("they run", |site| number(site, "tasks").is_some());
     let (sender, outcomes) = std::sync::mpsc::channel();
     for _ in 0..60 {
         let sender = sender.clone();
         let respond = Box::new(move |outcome| sender.send(outcome).unwrap());
         assert!(site.pool.submit(request("GET", "/work"), respond).is_ok());
     }
-    let seen: Vec<u64> =
-        (0..60).map(|_| text(&outcomes.recv().unwrap().unwrap()).parse().unwrap()).collect();
+    let seen: Vec<u64> = (0..60)
+        .map(|_| text(&outcomes.recv_timeout(PATIENCE).unwrap().unwrap()).parse().unwrap())
+        .collect();
     let (first, last) = (seen[0], seen[59]);
     // A quarter of the time is one task for three requests that take as long; a pause of the
     // machine may fall on any of them.
     assert!(last - first <= 40, "{} tasks ran meanwhile: {seen:?}", last - first);
     assert!(last > first, "tasks were starved: {seen:?}");
-    wait(&site, "all have run", |site| number(site, "tasks") == Some(200));
+    site.wait("all have run", |site| number(site, "tasks") == Some(200));
 }
 
 #[test]
@@ -359,7 +351,7 @@ fn many_tasks_run_each_once_by_several_gems() {
     for from in [0, 500, 1_000] {
         site.post(&format!("/many?from={from}"));
     }
-    wait(&site, "all have run", |site| number(site, "all") == Some(1_500));
+    site.wait("all have run", |site| number(site, "all") == Some(1_500));
     for n in [0, 1, 499, 500, 999, 1_499] {
         assert_eq!(number(&site, &format!("n{n}")), Some(1));
     }
@@ -461,7 +453,7 @@ fn what_was_not_committed_is_not_counted() {
     site.post("/order");
     for tries in 1..=3 {
         pass(&site, 1_000 << tries);
-        wait(&site, "it is tried", |site| site.text("/tries") >= format!("[{tries}]"));
+        site.wait("it is tried", |site| site.text("/tries") >= format!("[{tries}]"));
     }
     assert!(ledger(&site).list(List::Waiting).unwrap().tasks.is_empty());
     assert_eq!(site.pool.task_figures().waiting, 0);

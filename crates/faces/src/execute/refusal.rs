@@ -53,7 +53,7 @@ pub(super) enum Refusal {
     /// A service waits. Never told: the operation runs again with what it waits for.
     Waits,
     /// A service failed.
-    Call(gem::CallFailure),
+    Call(gem::Failure),
     /// A collection that nobody has made.
     NoCollection(CollectionName),
     /// Settings that a collection cannot have.
@@ -61,6 +61,12 @@ pub(super) enum Refusal {
     Configure(ConfigureError),
     Read(ReadError),
     Stage(StageError),
+}
+
+impl From<gem::Failure> for Refusal {
+    fn from(failure: gem::Failure) -> Self {
+        Self::Call(failure)
+    }
 }
 
 impl From<ReadError> for Refusal {

@@ -11,8 +11,9 @@ use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
 use gem::{
-    CallError, CallFailure, Caller, Errand, Fault, Host, Method, Served, Service, Services, Step,
+    CallError, Caller, Errand, FailureKind, Fault, Host, Method, Served, Service, Services, Step,
 };
+use parking_lot::Mutex;
 use repository::{CommitNumber, Document, MediaType, RunError, Transaction};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -57,7 +58,7 @@ pub(super) async fn run(
     }
     let pool = reactor.pool.as_ref().ok_or_else(Problem::not_found)?;
     let (tell, told) = oneshot::channel();
-    let errand = Asked { operation, caller: Some(caller), tell: Some(tell) };
+    let errand = Asked { operation, caller: Some(caller), tell: Tell::new(tell) };
     if pool.submit_errand(Box::new(errand)).is_err() {
         return Err(Problem::new(Kind::Busy, "every worker is busy and the queue is full"));
     }
@@ -70,8 +71,23 @@ struct Asked {
     operation: Operation,
     /// There until it is called for the first time.
     caller: Option<Caller>,
-    /// There until it has ended.
-    tell: Option<oneshot::Sender<RunResult>>,
+    tell: Tell,
+}
+
+/// The way back to the client, for one answer: that of the errand, or of who answers for a gem that
+/// was lost with it.
+#[derive(Clone)]
+struct Tell(Arc<Mutex<Option<oneshot::Sender<RunResult>>>>);
+
+impl Tell {
+    fn new(sender: oneshot::Sender<RunResult>) -> Self {
+        Self(Arc::new(Mutex::new(Some(sender))))
+    }
+
+    fn send(&self, result: RunResult) {
+        // Nobody listens if the client has gone.
+        let _ = self.0.lock().take().map(|sender| sender.send(result));
+    }
 }
 
 impl Errand for Asked {
@@ -82,19 +98,21 @@ impl Errand for Asked {
             return Step::Waits(*wait_for);
         }
         let step = if result.is_ok() { Step::Done } else { Step::Refused };
-        self.end(result);
+        self.tell.send(result);
         step
     }
 
-    fn fail(mut self: Box<Self>, failure: gem::Failure) {
-        self.end(Err(End::Failed(failure)));
+    fn answerer(&self) -> Option<gem::Respond> {
+        let tell = self.tell.clone();
+        Some(Box::new(move |outcome| {
+            if let Err(failure) = outcome {
+                tell.send(Err(End::Failed(failure)));
+            }
+        }))
     }
-}
 
-impl Asked {
-    fn end(&mut self, result: RunResult) {
-        // Nobody listens if the client has gone.
-        let _ = self.tell.take().map(|tell| tell.send(result));
+    fn fail(self: Box<Self>, failure: gem::Failure) {
+        self.tell.send(Err(End::Failed(failure)));
     }
 }
 
@@ -297,7 +315,7 @@ fn ask(
                 "db.{collection} \"{key}\" holds {name}; services are asked about \
                  JSON documents only"
             );
-            Err(Refusal::Call(CallFailure::Threw(Fault::new(message, CommitNumber(0)))))
+            Err(Refusal::Call(FailureKind::Handler.with(Fault::new(message, CommitNumber(0)))))
         }
         document => Ok(document.map(|document| document.body.clone())),
     };

@@ -400,6 +400,58 @@ app.post("/move", ({ db, query }) => {
 });
 "#;
 
+/// Natives that work for long are looked at by nobody but the watchdog.
+#[test]
+fn a_function_that_cannot_be_interrupted_is_answered_for() {
+    let site = site_with(
+        "app.service(\"notes\", { onPut({ db, body }) {
+           db.seen.add(\"puts\", 1);
+           const s = \"a\".repeat(3e6);
+           while (body.spin) s.replaceAll(\"a\", \"bc\");
+         } });",
+        |_| {},
+        |options| (options.cpu_limit, options.heap_limit) = (Duration::from_millis(50), 64 << 20),
+    );
+    for path in ["/db/notes/a", "/db/notes/b"] {
+        let reply = site.ask(&put(path, "", r#"{"spin":true}"#));
+        assert_eq!((reply.status, reply.problem()), (500, "cpu-limit"), "{}", reply.body);
+        assert_eq!(site.ask(&get(path)).status, 404);
+    }
+    assert_eq!(site.ask(&put("/db/notes/a", "", r#"{"spin":false}"#)).status, 201);
+    assert_eq!(site.ask(&get("/db/seen/puts")).body, "1", "nothing of the others is there");
+    let told = site.ask(&get("/metrics")).body;
+    assert!(told.contains("\nsarsen_gems_lost_total 2\n"), "{told}");
+    let count = "sarsen_handler_duration_seconds_count{handler=\"service notes.onPut\"} 1\n";
+    assert!(told.contains(count), "{told}");
+}
+
+#[test]
+fn what_functions_cost_is_counted() {
+    let site = site_with(
+        "app.service(\"notes\", { onPut({ db, body }) {
+           if (body.bad) throw new Error(\"bad\");
+           db.seen.put(\"last\", body);
+         }, onGet() {} });",
+        |_| {},
+        |_| {},
+    );
+    site.put("/db/notes/a", "{}");
+    site.put("/db/notes/b", "{}");
+    assert_eq!(site.ask(&put("/db/notes/c", "", r#"{"bad":1}"#)).status, 500);
+    assert_eq!(site.ask(&get("/db/notes/a")).status, 200);
+    let told = site.ask(&get("/metrics")).body;
+    let of = |name: &str, function: &str| {
+        let sample = format!("sarsen_handler_{name}{{handler=\"service notes.{function}\"}} ");
+        let line = told.lines().find_map(|line| line.strip_prefix(&sample));
+        line.unwrap_or_else(|| panic!("no {sample} in {told}")).parse::<f64>().unwrap()
+    };
+    assert_eq!(of("duration_seconds_count", "onPut"), 3.0);
+    assert_eq!(of("failures_total", "onPut"), 1.0);
+    assert_eq!(of("writes_total", "onPut"), 5.0, "with what the function wrote, and what failed");
+    assert_eq!(of("duration_seconds_count", "onGet"), 1.0);
+    assert!(of("cpu_seconds_total", "onPut") > 0.0);
+}
+
 /// A sum over all accounts that their service keeps, while clients and handlers write.
 #[test]
 fn an_invariant_holds_whoever_writes() {

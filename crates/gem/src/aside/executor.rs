@@ -4,7 +4,7 @@
 use super::crew::{Bounds, Crew};
 use super::{Answer, Aside, TooMany, answer_bytes};
 use crate::errand::Errand;
-use crate::errors::{Failure, Fault};
+use crate::errors::{Failure, FailureKind, Fault};
 use crate::exchange::{Respond, hand_over};
 use crate::limits::{FETCH_QUEUE, FETCH_THREADS, PASSWORD_QUEUE, PASSWORD_THREADS};
 use crate::pool::Job;
@@ -94,7 +94,7 @@ impl Executor {
             let crew = self.crew(&aside);
             if crew.take(Task { round: Arc::clone(&round), place, aside }).is_err() {
                 let message = "too much is awaited already; try again shortly";
-                return round.fail(Failure::Busy(Fault::new(message, view)));
+                return round.fail(FailureKind::Busy.with(Fault::new(message, view)));
             }
         }
     }
@@ -121,7 +121,7 @@ fn perform(Task { round, place, aside }: Task) {
     }
     if let Err(poisoned) = round.repository.wait_durable(round.view) {
         let fault = Fault::new(poisoned.to_string(), CommitNumber(0));
-        return round.fail(Failure::Unavailable(fault));
+        return round.fail(FailureKind::Unavailable.with(fault));
     }
     round.answer(place, caught(|| aside.perform()));
 }

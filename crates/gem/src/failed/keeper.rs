@@ -14,7 +14,7 @@ pub(crate) struct Keeper<'a> {
 impl Keeper<'_> {
     /// Names a failure, and keeps what is known of it: `know` adds to that.
     pub(crate) fn keep(&self, mut failure: Failure, know: impl FnOnce(&mut Report)) -> Failure {
-        let ((status, problem), view) = (failure.problem(), failure.wait_for());
+        let ((status, problem), view) = (failure.kind.problem(), failure.wait_for());
         let Some(report) = failure.report_mut() else { return failure };
         let code = report.place.as_deref().and_then(|place| self.sources.code(place));
         let known = std::mem::take(report);

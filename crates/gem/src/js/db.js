@@ -6,7 +6,7 @@
 // out, the changes made to that object so far are staged first. So the operations of a handler
 // take effect in the order in which it wrote them.
 import {
-  Entry, checkUse, flush, follow, forget, merge, remove, stage, store, where,
+  Entry, checkUse, flush, follow, forget, merge, remove, settle, stage, store, where,
 } from "sarsen:documents";
 import { expiryOf } from "sarsen:durations";
 import { check } from "sarsen:life";
@@ -19,10 +19,6 @@ import { serviceOf } from "sarsen:services";
 const { Error, Number, TypeError } = globalThis;
 
 const { defineProperty } = Object;
-
-// Services that are asked about changes may change other documents, about which others are asked;
-// so many times at most.
-const FLUSHES_MAX = 8;
 
 class Collection {
   // The collection's name and number, the request's number, entries by key, and the collection's
@@ -223,13 +219,10 @@ export class Database {
 
   static flush(database) {
     const collections = database.#collections;
-    let passes = 0;
-    for (let served = true; served; passes += 1) {
-      served = false;
-      if (passes > FLUSHES_MAX) {
-        throw new Error(`services change each other's documents again and again, without an end`);
-      }
+    settle(() => {
+      let served = false;
       for (const name in collections) served = Collection.flush(collections[name]) || served;
-    }
+      return served;
+    });
   }
 }

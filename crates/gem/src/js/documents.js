@@ -6,10 +6,10 @@
 import { check, number } from "sarsen:life";
 import { native } from "sarsen:native";
 import { decode, encode, isObject, revive, special, tokensOf } from "sarsen:persist";
-import { adopt, guard, perform } from "sarsen:services";
+import { adopt, guard, isAsked, perform } from "sarsen:services";
 
 // As they are now: an application may replace its globals.
-const { Map } = globalThis;
+const { Error, Map } = globalThis;
 
 const { isArray } = Array;
 
@@ -64,11 +64,27 @@ export function flush(own) {
   return served;
 }
 
-// The same for one of them.
+// Most times that what services change is staged again, which may ask others.
+const FLUSHES_MAX = 8;
+
+// Calls `flushOnce` until no service is asked any more: each may change objects that were staged
+// before.
+export function settle(flushOnce) {
+  for (let passes = 0; flushOnce(); passes += 1) {
+    if (passes === FLUSHES_MAX) {
+      throw new Error(`services change each other's documents again and again, without an end`);
+    }
+  }
+}
+
+// The same as `flush` for one of them.
 export function stage(own, key, entry) {
   // Only objects can have changed without a call.
   if (entry === undefined || !isObject(entry.value)) return false;
-  if (own.service !== undefined) return stageServed(own, key, entry);
+  if (own.service !== undefined) {
+    // What its function is being asked about is staged when that has answered.
+    return isAsked(own.name, key) ? false : stageServed(own, key, entry);
+  }
   checkStored(own, key, native.change(entry.id, own.at, key, entry.value, special));
   return false;
 }

@@ -150,9 +150,9 @@ export function withStatus(status, result) {
   return make(status, result.type, result.body, result.fields.slice());
 }
 
-// An answer of the server's own as a result.
+// An answer of the server's own as a result. Without a body there is no media type.
 export function replyOf([status, type, body, fields]) {
-  return make(status, type, body, fields);
+  return make(status, type, body === "" ? undefined : body, fields);
 }
 
 // A header field to be set: see `context.header`.

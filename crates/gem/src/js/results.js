@@ -1,7 +1,7 @@
 // Many documents at once: what `range` and `query` of a collection give. Nothing is read before
 // the result is iterated, and then a batch at a time; each iteration reads anew. What comes is a
 // frozen copy: the object to change is that of `get`.
-import { flush } from "sarsen:documents";
+import { flush, settle } from "sarsen:documents";
 import { check } from "sarsen:life";
 import { native } from "sarsen:native";
 import { freeze, revive } from "sarsen:persist";
@@ -106,7 +106,7 @@ export class Range extends Results {
     let left = this.#limit;
     for (let size = FIRST_BATCH; left > 0; size = BATCH) {
       check(own.life);
-      flush(own);
+      settle(() => flush(own));
       const batch = native.nextOfRange(range, Math.min(size, left), wanted, revive);
       if (batch.length === 0) return;
       left -= batch.length / WIDTHS[wanted];
@@ -116,7 +116,7 @@ export class Range extends Results {
 
   #open() {
     check(this.#own.life);
-    flush(this.#own);
+    settle(() => flush(this.#own));
     return native.openRange(this.#own.at, this.#bounds);
   }
 }
@@ -193,7 +193,7 @@ export class Query extends Results {
   // How many there are, whatever the limit. They are read for that, and count so.
   count() {
     check(this.#own.life);
-    flush(this.#own);
+    settle(() => flush(this.#own));
     return native.countFound(this.#own.at, this.#asked);
   }
 
@@ -204,7 +204,7 @@ export class Query extends Results {
     this.#next = undefined;
     while (left > 0) {
       check(own.life);
-      flush(own);
+      settle(() => flush(own));
       const limit = this.#asked.limit === undefined ? PAGE : left;
       const page = native.find(own.at, { ...this.#asked, limit, after }, wanted, revive);
       after = page.shift();

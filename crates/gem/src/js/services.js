@@ -163,6 +163,12 @@ function stack() {
   return calls;
 }
 
+// Whether a call under way is about this document.
+export function isAsked(collection, key) {
+  if (callsLife !== now()) return false;
+  return calls.some((call) => call.key === key && call.collection === collection);
+}
+
 // Refuses to touch a document that a call under way is about: `doc` and `body` are that document.
 export function guard(collection, key) {
   if (callsLife !== now()) return;

@@ -8,7 +8,7 @@
 use super::ledger::{Count, Ledger, Noted, Stage};
 use super::record::Record;
 use super::{Definition, TaskError};
-use crate::errors::Failure;
+use crate::errors::{Failure, FailureKind};
 use crate::exchange::{Reply, Respond};
 use crate::limits::{
     TASK_LOOK_MAX, TASK_NAMES_REPORTED_MAX, TASK_PAUSE, TASK_QUANTUM, TASKS_IN_FLIGHT_MAX,
@@ -491,9 +491,9 @@ impl Desk {
             Ok(_) => return self.land(&due),
             Err(failure) => failure,
         };
-        match &failure {
+        match failure.kind {
             // The server's trouble, not the task's: it runs again when that is over.
-            Failure::Busy(_) | Failure::Unavailable(_) => {
+            FailureKind::Busy | FailureKind::Unavailable => {
                 self.look_from(&due.definition.name, 0);
                 self.state.lock().pause = Some(Instant::now() + TASK_PAUSE);
             }

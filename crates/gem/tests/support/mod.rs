@@ -3,17 +3,22 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 use bytes::Bytes;
-use gem::{App, Failure, LoadError, Pool, PoolOptions, Reply, Request};
-use repository::{CollectionName, Document, Key, MediaType, Options, Repository, Timestamp};
+use gem::{App, Failure, FailureKind, LoadError, Pool, PoolOptions, Reply, Request};
+use repository::{
+    CollectionName, Document, IndexState, Key, MediaType, Options, Repository, Timestamp,
+};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub const START_MS: u64 = 1_700_000_000_000;
+
+/// Longer than anything takes that comes at all.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a request came to.
 pub type Outcome = Result<Reply, Failure>;
@@ -130,7 +135,7 @@ impl Site {
         let (sender, outcome) = mpsc::channel();
         let respond = Box::new(move |result| sender.send(result).unwrap());
         self.pool.submit(request, respond).map_err(|_| "the queue is full").unwrap();
-        outcome.recv_timeout(Duration::from_secs(120)).expect("every request has an outcome")
+        outcome.recv_timeout(PATIENCE).expect("every request has an outcome")
     }
 
     /// The reply to GET.
@@ -152,7 +157,9 @@ impl Site {
     /// The message of the handler's failure.
     pub fn failure(&self, target: &str) -> String {
         match self.send(request("GET", target)) {
-            Err(Failure::Handler(fault) | Failure::ReplyLimit(fault)) => fault.message,
+            Err(Failure { kind: FailureKind::Handler | FailureKind::ReplyLimit, fault }) => {
+                fault.message
+            }
             other => panic!("{target}: expected the handler to fail, got {other:?}"),
         }
     }
@@ -184,8 +191,30 @@ impl Site {
         store(&self.repository, (collection, key), body);
     }
 
+    /// Waits until it is so: what other threads do.
+    pub fn wait(&self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let begun = Instant::now();
+        while !is_so(self) {
+            let (load, tasks) = (self.pool.load(), self.pool.task_figures());
+            assert!(begun.elapsed() < PATIENCE, "waited for {what}: {load:?}, {tasks:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until all indexes are ready.
+    pub fn wait_built(&self) {
+        let is_ready = |index: &repository::IndexStatus| index.state == IndexState::Ready;
+        self.wait("indexes", |site| site.repository.indexes().iter().all(is_ready));
+    }
+
     pub fn pass(&self, milliseconds: u64) {
         self.clock.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+
+    /// Ends it although a gem does not end, for which dropping it would wait.
+    pub fn abandon(self) {
+        let Self { pool, repository, _folders, .. } = self;
+        std::mem::forget((pool, repository));
     }
 
     /// Bytes in the tranlog and the newest commit: what must not move if nothing is written.
