@@ -97,7 +97,7 @@ browser: setup
 	@scripts/setup.sh chromium node npm
 	cargo build --locked --package sarsen
 	cd tests/browser && npm ci --no-audit --no-fund --silent
-	SARSEN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/sarsen" node --test tests/browser/
+	SARSEN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/sarsen" node --test --test-timeout=120000 tests/browser/
 
 soak: setup
 	@scripts/setup.sh strace

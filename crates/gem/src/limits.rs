@@ -149,7 +149,8 @@ pub const COOKIES_MAX: usize = 50;
 /// `FailureKind::Handler`.
 pub const COOKIE_BYTES_MAX: usize = 4 << 10;
 
-/// Longest life of a cookie, in seconds: 400 days (RFC 6265bis §5.5). Longer: `FailureKind::Handler`.
+/// Longest life of a cookie, in seconds: 400 days (RFC 6265bis §5.5). Longer:
+/// `FailureKind::Handler`.
 pub const COOKIE_MAX_AGE_S: f64 = 400.0 * 24.0 * 3600.0;
 
 /// Age from which on a key signs no more cookies: a new one is made.

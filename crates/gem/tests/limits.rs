@@ -182,14 +182,13 @@ fn an_application_sets_its_own_limits() {
     let routes = "app.get(\"/loop\", () => { for (;;); });\n\
                   app.get(\"/heap\", () => \"ab\".repeat(1 << 28));";
     let site = site_with(routes, Setup { settings, ..Setup::default() });
-    assert!(
-        matches!(site.send(request("GET", "/loop")), Err(Failure { kind: FailureKind::CpuLimit, fault })
-        if fault.message.contains("40 ms"))
-    );
-    assert!(
-        matches!(site.send(request("GET", "/heap")), Err(Failure { kind: FailureKind::HeapLimit, fault })
-        if fault.message.contains("8388608 bytes"))
-    );
+    let failure = |target| site.send(request("GET", target)).unwrap_err();
+    let looping = failure("/loop");
+    assert_eq!(looping.kind, FailureKind::CpuLimit);
+    assert!(looping.fault.message.contains("40 ms"), "{looping}");
+    let filling = failure("/heap");
+    assert_eq!(filling.kind, FailureKind::HeapLimit);
+    assert!(filling.fault.message.contains("8388608 bytes"), "{filling}");
 }
 
 #[test]

@@ -30,8 +30,9 @@ define(globalThis, { Date: RequestDate });
 define(Math, { random: () => native.random() });
 delete globalThis.performance;
 
-// JSON has neither dates nor bytes. It writes dates as text, and here bytes, too: as base64 (RFC 4648
-// §4) instead of an object with a member for each. In documents both have forms that are read back.
+// JSON has neither dates nor bytes. It writes dates as text, and here bytes, too: as base64 (RFC
+// 4648 §4), not as an object with a member for each. In documents both have forms that are read
+// back.
 const { apply } = Reflect;
 const { toBase64 } = Uint8Array.prototype;
 define(Uint8Array.prototype, {

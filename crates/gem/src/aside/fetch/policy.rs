@@ -12,7 +12,7 @@ pub(crate) struct Policy {
     pub(crate) allow: Vec<Host>,
     /// Networks that may be asked although they are not the Internet.
     pub(crate) private: Vec<Network>,
-    /// A file of certificates to trust instead of the built-in ones, below the application's folder.
+    /// A file of certificates to trust instead of the built-in ones, in the application's folder.
     pub(crate) certificates: Option<PathBuf>,
 }
 
