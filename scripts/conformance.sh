@@ -1,7 +1,8 @@
 #!/bin/sh
 # Holds the real server against programs of others: its metrics are read by the parser of Prometheus,
 # its OpenAPI document by a validator, and schemathesis sends requests made from that document and
-# looks for server errors and for replies that are not as described. Needs Python 3 and PyPI.
+# looks for server errors and for replies that are not as described; and the archive of a run of
+# `sarsen bench` by HdrHistogram's library. Needs Python 3 and PyPI.
 #
 #   scripts/conformance.sh PATH-OF-SARSEN [EXAMPLES]
 set -eu
@@ -53,5 +54,10 @@ config=$PWD/scripts/conformance/schemathesis.toml
 
 # After all that there is something to count.
 "$tools/bin/python" scripts/conformance/metrics.py "$url"
+
+# The histograms of an archived run, by HdrHistogram's library for Python.
+"$sarsen" bench "$url/healthz" --warm-up 1s -d 3s --runs "$place/runs" --json -q >/dev/null || true
+"$tools/bin/python" scripts/conformance/archive.py "$place"/runs/*Z-*[0-9a-f]/ ||
+    fail "the archive's histograms are not those of its report"
 kill -0 $server || fail "the server has ended: $(cat "$place/log")"
-echo "conformance: metrics, OpenAPI and replies are as described"
+echo "conformance: metrics, OpenAPI, replies and histograms are as described"

@@ -18,6 +18,7 @@ pub mod null;
 pub mod observe;
 pub mod plan;
 pub mod progress;
+pub mod queue;
 mod random;
 pub mod report;
 pub mod target;

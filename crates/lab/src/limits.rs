@@ -169,6 +169,9 @@ pub const RUN_SECOND_OPERATION_BYTES: u64 = 3 << 10;
 /// Largest file of data that is copied into the archive, in bytes. Of a larger one the sum is kept.
 pub const RUN_DATA_BYTES_MAX: u64 = 64 << 20;
 
+/// Most jobs that wait in a queue. More: `QueueError::Full`.
+pub const QUEUE_JOBS_MAX: usize = 1_000;
+
 /// Most tags of a run. More: `ArchiveError::Tags`.
 pub const RUN_TAGS_MAX: usize = 32;
 

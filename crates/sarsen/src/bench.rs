@@ -101,6 +101,7 @@ fn about(arguments: &BenchArguments) -> Option<About> {
         data,
         arguments: words,
         build: record::build(),
+        host: !arguments.no_host,
         ..About::default()
     })
 }

@@ -15,6 +15,7 @@ mod machine;
 mod new;
 mod null_server;
 mod record;
+mod runs;
 mod serve;
 mod signals;
 mod tasks;
@@ -57,6 +58,10 @@ fn run(command: Command) -> Exit {
         Command::Bench(arguments) => match bench::run(arguments) {
             Ok(finished) => print(&finished.text, finished.exit),
             Err(error) => fail(&error, error.exit()),
+        },
+        Command::Runs(arguments) => match runs::run(&arguments) {
+            Ok(answer) => print(&answer.text, answer.exit),
+            Err(error) => fail(&error, Exit::Failure),
         },
         Command::NullServer(arguments) => match null_server::run(&arguments) {
             Ok(()) => Exit::Success,

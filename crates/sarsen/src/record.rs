@@ -37,6 +37,8 @@ pub fn carry_out(plan: &Plan, quiet: bool, about: Option<&About>) -> Result<Repo
         let findings = live::carry_out(plan, quiet, Vec::new())?;
         return Ok(Report::new(plan, &findings));
     };
+    // What cannot be run is no run.
+    plan.check().map_err(RunError::Plan)?;
     let recorded = archive::record(plan, about, |recorder| {
         let findings = live::carry_out(plan, quiet, vec![recorder])?;
         Ok::<_, RunError>(Report::new(plan, &findings))
@@ -44,14 +46,21 @@ pub fn carry_out(plan: &Plan, quiet: bool, about: Option<&About>) -> Result<Repo
     match &recorded.kept {
         Ok(folder) if !quiet => eprintln!("archived in {}", folder.display()),
         Ok(_) => {}
-        Err(error) => eprintln!("sarsen: {error}"),
+        Err(error) => {
+            let left = about.runs.join(format!("{}.running", recorded.id));
+            eprintln!("sarsen: {error}; what there is of the run is in {}", left.display());
+        }
     }
     Ok(recorded.result?)
 }
 
 /// This program.
 pub fn build() -> Build {
-    Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None, changed: None }
+    Build {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("SARSEN_COMMIT").map(str::to_owned),
+        changed: option_env!("SARSEN_CHANGED").map(|changed| changed == "true"),
+    }
 }
 
 /// The command line that it was called by.

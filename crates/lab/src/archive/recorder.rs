@@ -6,13 +6,15 @@ use super::csv::Growing;
 use super::draft::Draft;
 use super::environment;
 use super::error::{ArchiveError, reading, writing};
+use super::failures::Failures;
 use super::histograms::{HistogramLog, distribution, tags};
 use super::id::RunId;
+use super::observed::Observed;
 use super::seconds::Seconds;
 use super::{mask, plan_json, space, summary, utc};
 use crate::engine::{Phase, Watch};
 use crate::limits::RUN_DATA_BYTES_MAX;
-use crate::measure::Interval;
+use crate::measure::{Interval, Row, SeriesHead};
 use crate::plan::Plan;
 use crate::progress::Tick;
 use crate::report::Report;
@@ -38,6 +40,8 @@ pub struct Recorder {
     /// When the first user starts; until then, when this was made.
     start: SystemTime,
     files: Option<Files>,
+    failures: Failures,
+    observed: Observed,
     /// The first thing that could not be written. After it nothing is.
     trouble: Option<ArchiveError>,
 }
@@ -67,6 +71,9 @@ impl Recorder {
             return Err(error);
         }
         let plain = tags(plan.operations.iter().map(|operation| operation.name.as_str()));
+        let names = plan.operations.iter().map(|operation| operation.name.clone());
+        let failures = Failures::new(draft.file("failures.jsonl"), names.collect());
+        let observed = Observed::new(&draft.file(""));
         let tags =
             plain.iter().map(|tag| ["service", "response"].map(|kind| format!("{tag}:{kind}")));
         Ok(Self {
@@ -75,6 +82,8 @@ impl Recorder {
             tags: tags.collect(),
             start: now,
             files: None,
+            failures,
+            observed,
             trouble: None,
         })
     }
@@ -111,6 +120,7 @@ impl Recorder {
     fn write_second(&mut self, interval: &Interval) -> Result<(), ArchiveError> {
         let client = self.seconds.client_row(self.start, interval);
         let operations = self.seconds.operations_rows(interval);
+        self.failures.append(interval.second, &interval.samples)?;
         let files = match self.files.take() {
             Some(files) => files,
             None => self.open()?,
@@ -163,8 +173,8 @@ impl Recorder {
         verdict["ended_utc"] = utc::extended(SystemTime::now()).into();
         self.draft.write("verdict.json", pretty(&verdict).as_bytes())?;
         // Files must be closed before they are read-only.
-        let Self { draft, files, .. } = self;
-        drop(files);
+        let Self { draft, files, failures, observed, .. } = self;
+        drop((files, failures, observed));
         draft.publish()
     }
 }
@@ -179,6 +189,13 @@ impl Watch for Recorder {
     fn second(&mut self, interval: &Interval) {
         if self.trouble.is_none() {
             let written = self.write_second(interval);
+            self.keep_going(written);
+        }
+    }
+
+    fn observed(&mut self, head: &SeriesHead, row: &Row) {
+        if self.trouble.is_none() {
+            let written = self.observed.append(head, row);
             self.keep_going(written);
         }
     }

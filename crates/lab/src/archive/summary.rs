@@ -15,6 +15,8 @@ pub(super) fn of_report(report: &Report) -> Value {
         "outcome": report.outcome().name(),
         "reasons": report.verdict.doubts,
         "failures": report.verdict.failures,
+        "faults": report.verdict.faults,
+        "notes": report.verdict.notes,
         "started_utc": null,
         "ended_utc": null,
         "measured_s": report.duration.as_secs_f64(),

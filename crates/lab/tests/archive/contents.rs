@@ -45,6 +45,8 @@ fn a_run_is_kept_with_all_that_was_measured() {
             "client.csv",
             "drain.hlog",
             "environment.json",
+            "generator.csv",
+            "host.csv",
             "measured.hlog",
             "operations.csv",
             "plan.json",
@@ -76,6 +78,11 @@ fn a_run_is_kept_with_all_that_was_measured() {
     assert_eq!(sum(&client, "operations"), all(lab::measure::Tally::operations));
     assert_eq!(sum(&client, "bytes_received"), all(lab::measure::Tally::bytes_received));
     assert!(client[1]["utc"].ends_with('Z') && client[1]["utc"] > client[0]["utc"]);
+
+    for name in ["generator.csv", "host.csv"] {
+        let observed = table(&folder.join(name));
+        assert!(!observed.is_empty() && observed[0].len() > 3, "{name}: {observed:?}");
+    }
 
     let operations = table(&folder.join("operations.csv"));
     for (name, tally) in &report.operations {
@@ -150,7 +157,7 @@ fn other_programs_check_the_sums() {
     ));
     assert!(checked.status.success(), "{checked:?}");
     let lines = String::from_utf8(checked.stdout).unwrap();
-    assert_eq!(lines.lines().filter(|line| line.ends_with(": OK")).count(), 14);
+    assert_eq!(lines.lines().filter(|line| line.ends_with(": OK")).count(), 16);
 }
 
 #[test]

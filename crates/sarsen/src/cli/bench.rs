@@ -56,6 +56,8 @@ pub struct BenchArguments {
     pub archive: bool,
     /// The folder, if it is another; then it is kept in any case.
     pub runs: Option<PathBuf>,
+    /// Whether nothing is kept of this machine's name.
+    pub no_host: bool,
     /// Whether nothing is shown while it goes on.
     pub quiet: bool,
     /// Whether the report is JSON.
@@ -98,6 +100,7 @@ impl Default for BenchArguments {
             gates: Vec::new(),
             archive: false,
             runs: None,
+            no_host: false,
             quiet: false,
             json: false,
             glass: false,
@@ -351,6 +354,12 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         about: "keep it in this folder",
     },
     Flag {
+        long: "no-host",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.no_host = true),
+        about: "keep no hash of this machine's name with it",
+    },
+    Flag {
         long: "quiet",
         short: Some('q'),
         takes: Takes::Nothing(|arguments| arguments.quiet = true),
@@ -422,7 +431,7 @@ mod tests {
         let line = "bench u -c 64 --rate 0.5 --arrivals even --warm-up 2s -d15s -n 9 --new-session \
             --method PUT --header D:e --body @file --keys 1000 --seed 3 --timeout 500ms \
             --threads 2 --streams 8 --http2 --no-keep-alive --ca roots.pem --insecure --pid 7 \
-            --gate errors<50% --archive --runs kept -q --json --glass --header";
+            --gate errors<50% --archive --runs kept --no-host -q --json --glass --header";
         let words: Vec<&str> = line.split_whitespace().chain(["A: b:c"]).collect();
         let expected = BenchArguments {
             url: "u".into(),
@@ -445,6 +454,7 @@ mod tests {
             gates: vec![Gate::Errors { at_most: 0.5 }],
             archive: true,
             runs: Some("kept".into()),
+            no_host: true,
             quiet: true,
             json: true,
             glass: true,

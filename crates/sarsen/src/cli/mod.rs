@@ -10,6 +10,7 @@ mod nearest;
 mod new;
 mod null_server;
 mod parse;
+mod runs;
 mod serve;
 mod tasks;
 mod test;
@@ -23,6 +24,7 @@ pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;
 pub use new::NewArguments;
+pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
 pub use tasks::{TasksAction, TasksArguments};
 pub use test::TestArguments;
@@ -45,6 +47,8 @@ pub enum Command {
     Test(TestArguments),
     /// `sarsen bench`
     Bench(BenchArguments),
+    /// `sarsen runs`
+    Runs(Box<RunsArguments>),
     /// `sarsen token`
     Token(TokenArguments),
     /// `sarsen null-server`
@@ -132,13 +136,14 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 12] {
+fn topics() -> [Topic; 13] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
         serve::SPEC.topic(),
         test::SPEC.topic(),
         bench::SPEC.topic(),
+        runs::SPEC.topic(),
         null_server::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
@@ -150,7 +155,7 @@ fn topics() -> [Topic; 12] {
     ]
 }
 
-fn names() -> [&'static str; 12] {
+fn names() -> [&'static str; 13] {
     topics().map(|topic| topic.name)
 }
 
@@ -164,6 +169,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
+        Some("runs") => runs::command(rest),
         Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 /// A null server, killed when it is dropped.
-struct NullServer {
+pub struct NullServer {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl NullServer {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         let mut command = sarsen();
         command.args(["null-server", "--listen", "127.0.0.1:0"]).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");

@@ -4,6 +4,7 @@
 mod abuse;
 mod admin;
 mod app_tests;
+mod archive;
 mod bank;
 mod bench;
 mod bodies;
