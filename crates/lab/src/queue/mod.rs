@@ -1,7 +1,7 @@
 //! The queue: runs that wait for each other in a folder, carried out one at a time by a runner,
-//! which is a process of its own (`docs/archive.md`). Everything that matters is in files, so runner and
-//! machine may die at any time. It knows the program that carries out a run by its arguments and
-//! exit code only.
+//! which is a process of its own (`docs/archive.md`). Everything that matters is in files, so
+//! runner and machine may die at any time. It knows the program that carries out a run by its
+//! arguments and exit code only.
 
 mod error;
 mod job;
