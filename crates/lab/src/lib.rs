@@ -14,6 +14,7 @@ mod http1;
 mod http2;
 pub mod limits;
 pub mod measure;
+mod memcached;
 pub mod null;
 pub mod observe;
 pub mod plan;

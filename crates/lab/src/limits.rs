@@ -29,6 +29,10 @@ pub const REQUEST_BODY_BYTES_MAX: usize = 16 << 20;
 /// sends. More: `PlanError::BodiesTooLarge`.
 pub const REQUEST_BODIES_BYTES_MAX: usize = 256 << 20;
 
+/// Largest value of a cache's item, in bytes. Larger in a plan: `PlanError::Items`; in a reply: an
+/// error of class malformed.
+pub const ITEM_BYTES_MAX: usize = 1_000_000;
+
 /// Largest head of a reply, in bytes. Larger: an error of class malformed.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 

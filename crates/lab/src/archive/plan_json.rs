@@ -37,6 +37,7 @@ pub(super) fn of(plan: &Plan) -> Value {
         "mix_shares": Value::Object(shares.collect::<Map<_, _>>()),
         "background": background.collect::<Vec<_>>(),
         "keys": { "count": plan.keys.count, "zipf": plan.keys.zipf },
+        "items": steps_json::items(&plan.items),
         "variables": plan.variables.iter().map(steps_json::variable).collect::<Vec<_>>(),
         "data": plan.data.iter().map(steps_json::data).collect::<Vec<_>>(),
         "new_session": plan.new_session,

@@ -2,8 +2,9 @@
 //! with the open places of templates in braces. Nobody reads it back.
 
 use crate::plan::{
-    Body, Check, Coding, DataFile, Distribution, Extract, ExtractFrom, HttpStep, Operation, Pacing,
-    Piece, Plan, Step, Template, Variable,
+    Body, Check, Class, Coding, DataFile, Distribution, Extract, ExtractFrom, HttpStep, Items,
+    KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing, Piece, Plan, Step, Template,
+    Values, Variable,
 };
 use serde_json::{Map, Value, json};
 
@@ -47,9 +48,41 @@ fn step(plan: &Plan, step: &Step) -> Value {
             let steps: Vec<Value> = steps.iter().map(|step| http(plan, step)).collect();
             json!({ "parallel": steps })
         }
+        Step::Memcached(step) => memcached(plan, step),
         Step::Pause(time) => json!({ "pause": distribution(time) }),
         Step::NewSession => json!("new session"),
     }
+}
+
+fn memcached(plan: &Plan, step: &MemcachedStep) -> Value {
+    let MemcachedStep { origins, key, command, meta } = step;
+    let command = match command {
+        MemcachedCommand::Get { verify, fill } => {
+            json!({ "get": { "verify": verify, "fill": fill } })
+        }
+        MemcachedCommand::Set { expires_s } => json!({ "set": { "expires_s": expires_s } }),
+        MemcachedCommand::Delete => json!("delete"),
+        MemcachedCommand::Increment { by } => json!({ "incr": { "by": by } }),
+        MemcachedCommand::Touch { expires_s } => json!({ "touch": { "expires_s": expires_s } }),
+    };
+    let key = template(Some(plan), key);
+    json!({ "servers": origins, "key": key, "memcached": command, "meta": meta })
+}
+
+pub(super) fn items(items: &Items) -> Value {
+    let class = |class: &Class| {
+        let Class { weight, from_bytes, to_bytes } = class;
+        json!({ "weight": weight, "from_bytes": from_bytes, "to_bytes": to_bytes })
+    };
+    let values = match &items.values {
+        Values::Classes(classes) => classes.iter().map(class).collect(),
+        Values::Etc => json!("etc"),
+    };
+    let keys = match items.keys {
+        KeyLengths::AsWritten => "as written",
+        KeyLengths::Etc => "etc",
+    };
+    json!({ "values": values, "keys": keys })
 }
 
 fn http(plan: &Plan, step: &HttpStep) -> Value {

@@ -7,6 +7,7 @@ use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
 use crate::limits::SAMPLES_MAX;
 use crate::measure::{Done, Interval, Sample};
+use crate::memcached;
 use crate::plan::{Load, Plan, Stage};
 use crate::progress::Counters;
 use crate::transport::{Route, Server};
@@ -35,6 +36,8 @@ pub(crate) struct Desk {
     pub(crate) brief: Brief,
     /// The plan's servers.
     pub(crate) servers: Vec<Rc<Server>>,
+    /// Connections to caches that users share.
+    sharing: memcached::Sharing,
     counters: Arc<Counters>,
     interval: RefCell<Interval>,
     connections: Cell<u64>,
@@ -59,6 +62,7 @@ impl Desk {
         Self {
             brief,
             servers,
+            sharing: RefCell::default(),
             counters,
             interval: RefCell::new(interval),
             connections: Cell::new(0),
@@ -69,6 +73,12 @@ impl Desk {
             over: Cell::new(false),
             wake: Notify::new(),
         }
+    }
+
+    /// The connections to caches of a user, if the plan has steps for them.
+    pub(crate) fn caches(&self, user: usize) -> Option<memcached::Places> {
+        let maker = self.brief.prepared.maker.as_ref()?;
+        Some(memcached::Places::new(&self.servers, &self.sharing, maker, user))
     }
 
     /// Whether an operation may start at `now`.

@@ -11,6 +11,7 @@ mod desk;
 mod extract;
 mod fill;
 mod lane;
+mod memcached;
 mod mind;
 mod multipart;
 mod prepared;

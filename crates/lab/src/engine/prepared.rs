@@ -4,12 +4,16 @@
 use super::checks::Judge;
 use super::lane::{Errand, Versions};
 use super::written;
+use crate::memcached;
 use crate::plan::{Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// All of a plan's steps.
 pub(crate) struct Prepared {
     pub(crate) operations: Vec<Operation>,
+    /// Makes the values of a cache's items, if there are steps for one.
+    pub(crate) maker: Option<Arc<memcached::Maker>>,
 }
 
 /// An operation.
@@ -23,6 +27,7 @@ pub(crate) struct Operation {
 pub(crate) enum Action {
     Http(Box<Request>),
     Parallel(Vec<Request>),
+    Memcached(Box<memcached::Prepared>),
     Pause(Distribution),
     NewSession,
 }
@@ -39,20 +44,24 @@ impl Prepared {
     pub(crate) fn new(plan: &Plan) -> Self {
         let operations = plan.operations.iter().map(|operation| {
             let mut data = BTreeSet::new();
-            let mut request = |step: &HttpStep| {
-                note_data(step, &mut data);
-                Request::new(plan, step)
-            };
+            operation.steps.iter().for_each(|step| note_step(step, &mut data));
+            let request = |step: &HttpStep| Request::new(plan, step);
             let actions = operation.steps.iter().map(|step| match step {
                 Step::Http(step) => Action::Http(Box::new(request(step))),
-                Step::Parallel(steps) => Action::Parallel(steps.iter().map(&mut request).collect()),
+                Step::Parallel(steps) => Action::Parallel(steps.iter().map(request).collect()),
+                Step::Memcached(step) => {
+                    Action::Memcached(Box::new(memcached::Prepared::new(step)))
+                }
                 Step::Pause(distribution) => Action::Pause(*distribution),
                 Step::NewSession => Action::NewSession,
             });
             let actions = actions.collect();
             Operation { actions, data: data.into_iter().collect() }
         });
-        Self { operations: operations.collect() }
+        let mut steps = plan.operations.iter().flat_map(|operation| &operation.steps);
+        let has_cache = steps.any(|step| matches!(step, Step::Memcached(_)));
+        let maker = has_cache.then(|| Arc::new(memcached::Maker::new(&plan.items)));
+        Self { operations: operations.collect(), maker }
     }
 }
 
@@ -74,18 +83,31 @@ impl Request {
     }
 }
 
+/// Notes the data files that a step needs.
+fn note_step(step: &Step, data: &mut BTreeSet<usize>) {
+    match step {
+        Step::Http(step) => note_data(step, data),
+        Step::Parallel(steps) => steps.iter().for_each(|step| note_data(step, data)),
+        Step::Memcached(step) => note_template(&step.key, data),
+        Step::Pause(_) | Step::NewSession => {}
+    }
+}
+
+/// Notes the data files that a template names.
+fn note_template(template: &Template, data: &mut BTreeSet<usize>) {
+    for mut piece in &template.pieces {
+        while let Piece::Coded(_, coded) = piece {
+            piece = coded;
+        }
+        if let Piece::Data { file, .. } = piece {
+            data.insert(*file);
+        }
+    }
+}
+
 /// Notes the data files that a step's templates name.
 fn note_data(step: &HttpStep, data: &mut BTreeSet<usize>) {
-    let mut note = |template: &Template| {
-        for mut piece in &template.pieces {
-            while let Piece::Coded(_, coded) = piece {
-                piece = coded;
-            }
-            if let Piece::Data { file, .. } = piece {
-                data.insert(*file);
-            }
-        }
-    };
+    let mut note = |template: &Template| note_template(template, data);
     note(&step.path);
     step.headers.iter().for_each(|(_, value)| note(value));
     match &step.body {

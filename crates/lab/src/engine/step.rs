@@ -9,6 +9,7 @@ use super::together;
 use super::user::User;
 use crate::limits::RESOURCES_MAX;
 use crate::measure::{ErrorClass, Sample};
+use crate::memcached;
 use crate::plan::Resources;
 use crate::transport::{self, Reply};
 use std::cell::{Cell, RefCell};
@@ -25,6 +26,8 @@ pub(crate) struct Trip {
     pub(crate) received: Cell<u64>,
     /// Of the replies so far.
     pub(crate) statuses: RefCell<Vec<u16>>,
+    /// Items that a cache had, and those that it had not.
+    pub(crate) cached: Cell<(u64, u64)>,
 }
 
 impl Trip {
@@ -32,6 +35,7 @@ impl Trip {
     pub(crate) fn begin(&mut self) {
         self.sent.set(None);
         self.received.set(0);
+        self.cached.set((0, 0));
         self.statuses.get_mut().clear();
     }
 
@@ -58,6 +62,8 @@ pub(crate) enum Failure {
     Part(u16, String),
     /// The reply is not what it must be, or the next request could not be made from it.
     Check(String),
+    /// A command to a cache failed.
+    Memcached(memcached::Failure),
 }
 
 impl Failure {
@@ -67,6 +73,7 @@ impl Failure {
             Self::Status(status) | Self::Part(status, _) if *status < 500 => ErrorClass::Status4xx,
             Self::Status(_) | Self::Part(..) => ErrorClass::Status5xx,
             Self::Check(_) => ErrorClass::Check,
+            Self::Memcached(failure) => failure.class(),
         }
     }
 }
@@ -78,6 +85,7 @@ impl fmt::Display for Failure {
             Self::Status(status) => write!(f, "status {status}"),
             Self::Part(status, path) => write!(f, "status {status} of the page's part {path}"),
             Self::Check(why) => f.write_str(why),
+            Self::Memcached(failure) => failure.fmt(f),
         }
     }
 }

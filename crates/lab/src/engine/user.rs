@@ -10,6 +10,7 @@ use super::timetable::Timetable;
 use crate::http1::Jar;
 use crate::limits::RECONNECT_PAUSE;
 use crate::measure::{Done, ErrorClass};
+use crate::memcached;
 use crate::plan::{Load, Pacing, Plan, Position, Stage};
 use crate::random::Random;
 use std::rc::Rc;
@@ -35,6 +36,8 @@ pub(crate) struct User {
     pub(super) browser: Browser,
     /// Its requests that are under way at the same time; the first one is always there.
     pub(super) lanes: Vec<Lane>,
+    /// Connections to caches; none if the plan has no steps for them.
+    pub(super) caches: Option<memcached::Places>,
     pub(super) trip: Trip,
     /// The operation under way.
     pub(super) operation: usize,
@@ -60,6 +63,7 @@ impl User {
             mind,
             memory: Memory::new(servers),
             lanes: vec![Lane::new(number, servers)],
+            caches: desk.caches(number),
             trip: Trip::default(),
             operation: 0,
             last_start: None,
@@ -116,7 +120,8 @@ impl User {
 
     /// Notes what it leaves behind.
     pub(crate) fn leave(self) {
-        self.desk.leave(self.lanes.iter().map(Lane::opened).sum());
+        let to_caches = self.caches.as_ref().map_or(0, |caches| caches.opened);
+        self.desk.leave(self.lanes.iter().map(Lane::opened).sum::<u64>() + to_caches);
     }
 
     /// Waits until the next operation is to start, and says when that is.
@@ -161,6 +166,7 @@ impl User {
             statuses: self.trip.statuses.get_mut(),
             busy: finished - now,
             lap,
+            cached: self.trip.cached.get(),
             failure: class.zip(failure),
         };
         // The phase goes by when it was sent, as long as nothing else was intended.
@@ -197,6 +203,7 @@ impl User {
             match action {
                 Action::Http(request) => self.request(request).await?,
                 Action::Parallel(requests) => self.parallel(requests).await?,
+                Action::Memcached(command) => self.command(command).await?,
                 Action::Pause(distribution) => {
                     tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
                 }

@@ -21,13 +21,15 @@ pub enum ErrorClass {
     /// A complete reply with a status from 500 to 599.
     Status5xx,
     /// A reply in which something is not as the plan says, or from which the next request cannot be
-    /// made.
+    /// made; a cache's value that does not belong to its key.
     Check,
+    /// A cache's error line: `ERROR`, `CLIENT_ERROR`, `SERVER_ERROR`.
+    Refused,
 }
 
 impl ErrorClass {
     /// Every class, in the order reports have.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Connect,
         Self::Tls,
         Self::Timeout,
@@ -36,6 +38,7 @@ impl ErrorClass {
         Self::Status4xx,
         Self::Status5xx,
         Self::Check,
+        Self::Refused,
     ];
 
     /// Its name in reports.
@@ -49,6 +52,7 @@ impl ErrorClass {
             Self::Status4xx => "status_4xx",
             Self::Status5xx => "status_5xx",
             Self::Check => "check",
+            Self::Refused => "refused",
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Done<'a> {
     pub(crate) received: u64,
     /// Of its complete replies.
     pub(crate) statuses: &'a [u16],
+    /// Items that a cache had, and those that it had not.
+    pub(crate) cached: (u64, u64),
     /// The class of the failure, and in words, if it failed.
     pub(crate) failure: Option<(ErrorClass, &'a dyn Display)>,
 }
@@ -35,6 +37,7 @@ pub struct Tally {
     errors: Errors,
     statuses: Statuses,
     received: u64,
+    cached: (u64, u64),
     cycles: u64,
     cycle_time: Duration,
     busy: Spans,
@@ -79,6 +82,7 @@ impl Tally {
             errors: Errors::default(),
             statuses: Statuses::new(),
             received: 0,
+            cached: (0, 0),
             cycles: 0,
             cycle_time: Duration::ZERO,
             busy: Spans::default(),
@@ -89,6 +93,7 @@ impl Tally {
     /// Adds an operation.
     pub(crate) fn record(&mut self, done: &Done<'_>) {
         self.received += done.received;
+        self.add_cached(done.cached);
         done.statuses.iter().for_each(|status| self.statuses.add(*status));
         self.busy.add(done.busy);
         done.lap.iter().for_each(|lap| self.laps.add(*lap));
@@ -112,10 +117,32 @@ impl Tally {
         self.errors.merge(&other.errors);
         self.statuses.merge(&other.statuses);
         self.received += other.received;
+        self.add_cached(other.cached);
         self.cycles += other.cycles;
         self.cycle_time += other.cycle_time;
         self.busy.merge(&other.busy);
         self.laps.merge(&other.laps);
+    }
+
+    fn add_cached(&mut self, (hits, misses): (u64, u64)) {
+        self.cached.0 += hits;
+        self.cached.1 += misses;
+    }
+
+    /// Items that were asked of a cache and there.
+    pub fn hits(&self) -> u64 {
+        self.cached.0
+    }
+
+    /// Items that were asked of a cache and not there.
+    pub fn misses(&self) -> u64 {
+        self.cached.1
+    }
+
+    /// The share of hits; nothing if nothing was asked of a cache.
+    pub fn hit_ratio(&self) -> Option<f64> {
+        let all = self.cached.0 + self.cached.1;
+        (all > 0).then(|| self.cached.0 as f64 / all as f64)
     }
 
     /// How many operations there were.
@@ -188,6 +215,7 @@ mod tests {
             lap: None,
             received: 10,
             statuses,
+            cached: (3, 1),
             failure,
         }
     }
@@ -203,6 +231,8 @@ mod tests {
         assert_eq!(tally.cycle(), Some(5 * MS));
         assert_eq!((tally.busy().count, tally.busy().residual_s()), (2, 0.001));
         assert_eq!((tally.laps().count, tally.laps().residual_s()), (0, 0.0));
+        assert_eq!((tally.hits(), tally.misses(), tally.hit_ratio()), (6, 2, Some(0.75)));
+        assert_eq!(Tally::new().hit_ratio(), None);
         let near = |got: Option<f64>, ms: f64| (got.unwrap() - ms).abs() < ms / 500.0;
         assert!(near(tally.service().max_ms(), 1.0) && near(tally.response().max_ms(), 2.0));
     }

@@ -4,6 +4,7 @@ use super::{Load, MixError, Plan, check_steps};
 use crate::limits;
 use std::time::Duration;
 use thiserror::Error;
+use wire::memcached::KeyError;
 
 /// A plan that cannot be run.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -75,6 +76,12 @@ pub enum PlanError {
     /// More is observed than is allowed.
     #[error("at most {max} sources are observed; got {0}", max = limits::OBSERVED_MAX)]
     Observed(usize),
+    /// Items of a cache that cannot be.
+    #[error("items: {0}")]
+    Items(String),
+    /// A key of a cache that cannot be sent.
+    #[error("the key \"{0}\" cannot be sent: {1}")]
+    CacheKey(String, KeyError),
     /// The audit cannot be made.
     #[error("the audit: {0}")]
     Audit(String),

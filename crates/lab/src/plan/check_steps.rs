@@ -1,11 +1,12 @@
 //! Whether the steps of a plan can be carried out: what they name exists, and what they send can be
 //! sent.
 
-use super::operation::{Body, Check, ExtractFrom, HttpStep, Step};
+use super::operation::{Body, Check, ExtractFrom, HttpStep, MemcachedStep, Step};
 use super::template::{Piece, Template};
 use super::zipf::Zipf;
 use super::{Plan, PlanError};
 use crate::limits;
+use wire::memcached::check_key;
 
 /// Checks every step, and gives the size of the largest body before anything is filled in.
 pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
@@ -23,6 +24,7 @@ pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
                 let sum = sizes.sum::<Result<usize, _>>()?;
                 largest_body = largest_body.max(sum);
             }
+            Step::Memcached(step) => check_memcached(plan, step)?,
             Step::Pause(_) | Step::NewSession => {}
         }
     }
@@ -63,6 +65,19 @@ fn check_piece(plan: &Plan, piece: &Piece) -> Result<(), PlanError> {
 
 fn exists(what: &'static str, number: usize, count: usize) -> Result<(), PlanError> {
     if number < count { Ok(()) } else { Err(PlanError::Unknown { what, number }) }
+}
+
+fn check_memcached(plan: &Plan, step: &MemcachedStep) -> Result<(), PlanError> {
+    if let Some(fault) = plan.items.fault() {
+        return Err(PlanError::Items(fault));
+    }
+    if step.origins.is_empty() {
+        return Err(PlanError::Zero("the number of servers of a cache"));
+    }
+    step.origins.iter().try_for_each(|origin| exists("server", *origin, plan.origins.len()))?;
+    check_template(plan, &step.key)?;
+    let text = step.key.sample();
+    check_key(&text).map_err(|fault| PlanError::CacheKey(text.escape_ascii().to_string(), fault))
 }
 
 /// The size of its body before anything is filled in.

@@ -6,6 +6,7 @@ mod audit;
 mod check;
 mod check_steps;
 mod data;
+mod items;
 mod json_path;
 mod load;
 mod mix;
@@ -20,6 +21,7 @@ mod zipf;
 pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
 pub use check::PlanError;
 pub use data::{DataError, DataFile, Order, Rows};
+pub use items::{Class, Items, KeyLengths, Values};
 pub(crate) use json_path::JsonStep;
 pub use json_path::{JsonPath, JsonPathError};
 pub use load::{Arrivals, Load, Phases, Stage};
@@ -27,7 +29,8 @@ pub(crate) use mix::Position;
 pub use mix::{Mix, MixError};
 pub use observe::{Endpoint, Observe, Process};
 pub use operation::{
-    Body, Check, Extract, ExtractFrom, HttpStep, Keys, Operation, Part, Resources, Step, Variable,
+    Body, Check, Extract, ExtractFrom, HttpStep, Keys, MemcachedCommand, MemcachedStep, Operation,
+    Part, Resources, Step, Variable,
 };
 pub use pacing::{Distribution, Pacing};
 pub use template::{Coding, Piece, Template};
@@ -64,6 +67,8 @@ pub struct Plan {
     pub background: Vec<Background>,
     /// What `{key}` and `{other}` are drawn from.
     pub keys: Keys,
+    /// What is in the caches.
+    pub items: Items,
     /// What each user remembers, beside cookies and validators.
     pub variables: Vec<Variable>,
     /// What templates are filled in from.
@@ -155,6 +160,7 @@ impl Plan {
             mix: Mix::Flat(vec![1.0]),
             background: Vec::new(),
             keys: Keys { count: 10_000, zipf: 0.0 },
+            items: Items::default(),
             variables: Vec::new(),
             data: Vec::new(),
             new_session: false,

@@ -25,6 +25,8 @@ pub enum Step {
     /// Several at the same time, each on a connection of its own. All are waited for; then they
     /// are checked in their order.
     Parallel(Vec<HttpStep>),
+    /// A command to a cache, by memcached's text protocol.
+    Memcached(Box<MemcachedStep>),
     /// A pause inside the operation; its time counts.
     Pause(Distribution),
     /// The user comes as somebody new: it forgets its cookies and what its browser has kept.
@@ -177,4 +179,46 @@ pub struct Keys {
     pub count: u64,
     /// The exponent of Zipf's law; 0: each is as likely as the other.
     pub zipf: f64,
+}
+
+/// A command to a cache.
+#[derive(Clone, Debug)]
+pub struct MemcachedStep {
+    /// Which of the plan's servers have the items: a key is on one of them, always the same.
+    pub origins: Vec<usize>,
+    /// The key. What [`super::Items`] says of lengths is applied to it.
+    pub key: Template,
+    /// What is done.
+    pub command: MemcachedCommand,
+    /// Whether the meta commands are used (`mg`, `ms`, `md`, `ma`).
+    pub meta: bool,
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemcachedCommand {
+    /// Reads the item. That it is not there is no error, but counted.
+    Get {
+        /// Whether the value must be the one that belongs to the key ([`super::Items`]).
+        verify: bool,
+        /// Whether an item that is not there is stored, within the same operation.
+        fill: bool,
+    },
+    /// Stores the value that belongs to the key.
+    Set {
+        /// Time to live in seconds; 0: it does not expire.
+        expires_s: u32,
+    },
+    /// Removes the item. That it is not there is no error, but counted.
+    Delete,
+    /// Adds to the number in an item. That it is not there is no error, but counted.
+    Increment {
+        /// How much.
+        by: u64,
+    },
+    /// Gives the item another time to live. That it is not there is no error, but counted.
+    Touch {
+        /// In seconds; 0: it does not expire.
+        expires_s: u32,
+    },
 }

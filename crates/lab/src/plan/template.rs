@@ -95,6 +95,15 @@ impl Template {
         Self { pieces }
     }
 
+    /// What it may look like filled in, with one character in each open place.
+    pub(super) fn sample(&self) -> Vec<u8> {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            _ => b"0".to_vec(),
+        };
+        self.pieces.iter().flat_map(text).collect()
+    }
+
     /// The bytes that are there whatever is filled in.
     pub fn fixed_bytes(&self) -> usize {
         let bytes = |piece: &Piece| match piece {

@@ -28,6 +28,7 @@ pub(super) fn render(report: &Report) -> Value {
         "statuses": statuses(measured.statuses()),
         "operations": operations(&report.operations),
         "background": operations(&report.background),
+        "cache": cache(measured),
         "bytes_received": measured.bytes_received(),
         "connections": report.connections,
         "cpu_us_per_request": {
@@ -55,11 +56,22 @@ fn operations(operations: &[(String, Tally)]) -> Value {
             "latency_ms": latency(tally.service()),
             "response_ms": latency(tally.response()),
             "errors": errors(tally.errors()),
+            "cache": cache(tally),
             "cycle_s": tally.cycle().map(|cycle| cycle.as_secs_f64()),
         });
         (name.clone(), figures)
     };
     Value::Object(operations.iter().map(one).collect())
+}
+
+/// Nothing if nothing was asked of a cache.
+fn cache(tally: &Tally) -> Value {
+    match tally.hit_ratio() {
+        Some(ratio) => {
+            json!({ "hits": tally.hits(), "misses": tally.misses(), "hit_ratio": ratio })
+        }
+        None => Value::Null,
+    }
 }
 
 fn latency(latency: &Latency) -> Value {

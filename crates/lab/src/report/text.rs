@@ -107,6 +107,10 @@ fn describe_requests(table: &mut Table, report: &Report) {
     table.row("requests/s", format!("{:.1} successful", report.requests_per_second()));
     let failed = grouped(measured.errors().total());
     table.row("requests", format!("{}, {failed} failed", grouped(measured.operations())));
+    if let Some(ratio) = measured.hit_ratio() {
+        let (hits, misses) = (grouped(measured.hits()), grouped(measured.misses()));
+        table.row("hit ratio", format!("{:.2} %: {hits} hits, {misses} misses", ratio * 100.0));
+    }
     if report.dropped > 0 {
         table.row("dropped", format!("{} arrivals, never sent", grouped(report.dropped)));
     }
