@@ -1,4 +1,4 @@
-//! The fuzz targets of the repository, queries, gems and the faces under libFuzzer, which finds
+//! The fuzz targets of all crates under libFuzzer, which finds
 //! inputs by coverage. `scripts/fuzz.sh` builds and runs this; `docs/fuzzing.md` says how. Which
 //! target runs is in the environment, because the arguments are libFuzzer's.
 
@@ -8,6 +8,8 @@
 mod faces_targets;
 #[path = "../../crates/gem/tests/fuzz/targets.rs"]
 mod gem_targets;
+#[path = "../../crates/lab/tests/fuzz/targets.rs"]
+mod lab_targets;
 #[path = "../../crates/repository/tests/fuzz/model.rs"]
 mod model;
 #[path = "../../crates/repository/tests/fuzz/operations.rs"]
@@ -29,6 +31,7 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let below_faces = targets::TARGETS.iter().chain(query_targets::TARGETS);
     let below_faces = below_faces.chain(gem_targets::TARGETS).chain(wire_targets::TARGETS);
+    let below_faces = below_faces.chain(lab_targets::TARGETS);
     let targets: Vec<&Target> = below_faces.chain(faces_targets::targets()).collect();
     let known: Vec<&str> = targets.iter().map(|target| target.name).collect();
     targets

@@ -8,6 +8,7 @@ pub mod archive;
 mod cpu;
 pub mod engine;
 mod fetch;
+pub mod fuzzing;
 pub mod glass;
 pub mod hit;
 mod http1;

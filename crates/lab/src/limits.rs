@@ -75,7 +75,7 @@ pub const COOKIE_BYTES_MAX: usize = 8 << 10;
 pub const BODY_KEPT_BYTES_MAX: usize = 4 << 20;
 
 /// What of a user's buffers stays between operations. Larger ones are given back.
-pub const BUFFER_IDLE_BYTES_MAX: usize = 64 << 10;
+pub const BUFFER_IDLE_BYTES_MAX: usize = 4 << 10;
 
 /// Most bytes of one variable. More: a failed check.
 pub const VARIABLE_BYTES_MAX: usize = 64 << 10;

@@ -148,6 +148,7 @@ fn place(from: &ExtractFrom) -> Value {
         ExtractFrom::Json(path) => json!({ "json": path.to_string() }),
         ExtractFrom::Header(name) => json!({ "header": name }),
         ExtractFrom::Regex(regex) => json!({ "regex": regex.as_str() }),
+        ExtractFrom::Css(selector) => json!({ "css": selector.to_string() }),
         ExtractFrom::Body => json!("body"),
         ExtractFrom::Status => json!("status"),
     }

@@ -107,6 +107,7 @@ impl Judge {
             readable(reply, kept)?;
         }
         let seen = Seen { status: reply.status, fields: &kept.fields, body: &kept.body };
+        finder.begin();
         for prepared in &self.checks {
             if !(is_unchanged && prepared.is_of_body()) {
                 prepared.check(seen, plan, mind, finder)?;
@@ -254,6 +255,7 @@ fn place(from: &ExtractFrom) -> String {
         ExtractFrom::Json(path) => format!("the value of {path}"),
         ExtractFrom::Header(name) => format!("the header \"{name}\""),
         ExtractFrom::Regex(regex) => format!("a match of {:?}", regex.as_str()),
+        ExtractFrom::Css(selector) => format!("what {selector} selects"),
         ExtractFrom::Body => "the body".to_owned(),
         ExtractFrom::Status => "the status".to_owned(),
     }

@@ -2,7 +2,7 @@
 //! not looked up in it.
 
 use super::checks::Judge;
-use super::lane::{Errand, Versions};
+use super::lane::{Errand, Keeps, Versions};
 use super::written;
 use crate::memcached;
 use crate::plan::{Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template};
@@ -75,7 +75,11 @@ impl Request {
                 server: step.origin,
                 redirects: step.redirects,
                 versions,
-                keeps: judge.keeps(step.resources.is_some()),
+                keeps: match judge.keeps(step.resources.is_some()) {
+                    // Where a redirect leads and what version came is in the fields.
+                    Keeps::Nothing if step.redirects > 0 || step.conditional => Keeps::Fields,
+                    keeps => keeps,
+                },
             },
             judge,
             resources: step.resources,

@@ -13,6 +13,7 @@ mod mix;
 mod observe;
 mod operation;
 mod pacing;
+mod selector;
 mod template;
 mod transport;
 mod validity;
@@ -33,6 +34,8 @@ pub use operation::{
     Part, Resources, Step, Variable,
 };
 pub use pacing::{Distribution, Pacing};
+pub(crate) use selector::{Chain, Combinator, Match, Test};
+pub use selector::{Selector, SelectorError};
 pub use template::{Coding, Piece, Template};
 pub use transport::{Protocol, Transport, Trust};
 pub use validity::{LIMITS, Limit, LimitError, Validity};

@@ -2,6 +2,7 @@
 
 use super::json_path::JsonPath;
 use super::pacing::{Distribution, Pacing};
+use super::selector::Selector;
 use super::template::Template;
 use regex::bytes::Regex;
 
@@ -140,6 +141,8 @@ pub enum ExtractFrom {
     Header(String),
     /// What a regular expression's first group (or all of it) matches in the body.
     Regex(Regex),
+    /// An attribute, or the text, of the elements that a CSS selector finds in the body.
+    Css(Selector),
     /// The body as it is.
     Body,
     /// The status.

@@ -3,12 +3,15 @@
 
 mod json;
 mod page;
+mod select;
+mod tree;
 
 pub(crate) use page::{Kind, parts};
 
-use crate::plan::ExtractFrom;
+use crate::plan::{ExtractFrom, JsonPath, Selector};
 use crate::random::Random;
 use regex::bytes::Regex;
+use tree::Tree;
 
 /// A reply to be looked at.
 #[derive(Clone, Copy)]
@@ -24,12 +27,23 @@ pub(crate) struct Seen<'a> {
 pub(crate) struct Finder {
     /// Where the values are that were found, in what was looked through.
     ranges: Vec<(usize, usize)>,
+    /// What of a page was found: attributes and texts are not in it as they are.
+    texts: Vec<u8>,
+    /// The body as a page, if it was needed.
+    page: Option<Tree>,
     value: Vec<u8>,
 }
 
 impl Finder {
+    /// Begins with another reply.
+    pub(crate) fn begin(&mut self) {
+        self.page = None;
+    }
+
     /// Gives memory back that an unusual reply needed.
     pub(crate) fn end(&mut self) {
+        self.page = None;
+        super::variables::give_back(&mut self.texts);
         super::variables::give_back(&mut self.value);
         if self.ranges.capacity() > RANGES_IDLE_MAX {
             self.ranges = Vec::new();
@@ -71,6 +85,10 @@ impl Finder {
                 matches(regex, seen.body, one, &mut self.ranges);
                 seen.body
             }
+            ExtractFrom::Css(selector) => {
+                self.select(selector, seen.body, one);
+                &self.texts
+            }
         };
         let count = self.ranges.len() as u64;
         let place = picks.map_or(0, |picks| picks.below(count)) as usize;
@@ -83,6 +101,34 @@ impl Finder {
         }
         Ok(Some(&self.value))
     }
+
+    fn select(&mut self, selector: &Selector, body: &[u8], one: bool) {
+        let Self { ranges, texts, page, .. } = self;
+        texts.clear();
+        let page = page.get_or_insert_with(|| Tree::new(body));
+        for element in select::select(page, selector) {
+            let begin = texts.len();
+            match &selector.attribute {
+                Some(name) => match select::attribute(page, element, name) {
+                    Some(value) => texts.extend_from_slice(value.as_bytes()),
+                    None => continue,
+                },
+                None => texts.extend_from_slice(page.text(element).trim().as_bytes()),
+            }
+            ranges.push((begin, texts.len()));
+            if one {
+                return;
+            }
+        }
+    }
+}
+
+/// The values that a path leads to, as they stand in the text; or the byte at which it shows that
+/// it is not JSON.
+pub(crate) fn json_values<'a>(text: &'a [u8], path: &JsonPath) -> Result<Vec<&'a [u8]>, usize> {
+    let mut ranges = Vec::new();
+    json::find(text, &path.steps, false, &mut ranges).map_err(|json::NotJson(at)| at)?;
+    Ok(ranges.into_iter().map(|(begin, end)| &text[begin..end]).collect())
 }
 
 /// Ranges for which room stays between replies.
@@ -142,10 +188,12 @@ pub(crate) fn field<'a>(fields: &'a [u8], name: &str) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::JsonPath;
 
     const FIELDS: &[u8] =
         b"Content-Type: text/html\r\nset-cookie:a=1\r\nX:  \r\nSet-Cookie: b=2 \r\n";
+    const PAGE: &[u8] = b"<!DOCTYPE html><p class=a>one <b>&amp; two</b></p>\
+        <ul><li><a href='/1?a&amp;b'>first<li><a HREF=/2>second</a><li><a>third</a></ul>";
+
     fn all(from: &ExtractFrom, body: &[u8]) -> Vec<String> {
         let seen = Seen { status: 201, fields: FIELDS, body };
         let mut found = Vec::new();
@@ -167,6 +215,14 @@ mod tests {
 
     #[test]
     fn values_are_found_wherever_they_are() {
+        let css = |selector, attribute| {
+            all(&ExtractFrom::Css(Selector::new(selector, attribute).unwrap()), PAGE)
+        };
+        assert_eq!(css("p.a", None), ["one & two"]);
+        assert_eq!(css("li > a[href]", Some("HREF")), ["/1?a&b", "/2"]);
+        assert_eq!(css("li:last-child a:last-child", None), ["third"]);
+        assert_eq!(css("table", None), Vec::<String>::new());
+
         let regex = |regex| all(&ExtractFrom::Regex(Regex::new(regex).unwrap()), b"a1b22c333");
         assert_eq!(regex("[a-z]([0-9]+)"), ["1", "22", "333"]);
         assert_eq!(regex("[0-9]{2}"), ["22", "33"]);

@@ -1,0 +1,34 @@
+//! A short run of every fuzz target: seeds, and what a few mutations make of them. The long run,
+//! led by coverage, is `make fuzz`.
+
+// In a test a panic is the report.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../../repository/tests/fuzz/mutate.rs"]
+mod mutate;
+#[path = "../../../repository/tests/fuzz/target.rs"]
+mod target;
+mod targets;
+
+use mutate::smoke;
+use targets::TARGETS;
+
+#[test]
+fn values_of_json() {
+    smoke(TARGETS, "lab-json", 30_000);
+}
+
+#[test]
+fn pages() {
+    smoke(TARGETS, "lab-page", 5_000);
+}
+
+#[test]
+fn references() {
+    smoke(TARGETS, "lab-reference", 30_000);
+}
+
+#[test]
+fn data_files() {
+    smoke(TARGETS, "lab-csv", 30_000);
+}

@@ -1,0 +1,140 @@
+//! What each target does with the bytes that it is given: what servers answer, and the files of
+//! users. A mistake is a panic. `docs/fuzzing.md` says how to run them.
+
+use crate::target::{SEPARATOR, Target};
+use lab::fuzzing;
+use lab::target::Target as Url;
+use serde_json::Value;
+
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "lab-json",
+        run: json,
+        seeds: &[
+            b"/a/0/b~1c\xff{\"a\": [{\"b/c\": \"x\\n\\ud83d\\ude00\"}, -1.5e3], \"a\": null}",
+            b"$.items[*]['a b'].*\xff{\"items\":[{\"a b\":{\"x\":[1,[2]],\"y\":{}}},true,{}]}",
+            b"/\xff {\"\":\"\"} ",
+            b"$[2]\xff[[\"]\"],{\"}\":1},\"\\\"\"]",
+        ],
+    },
+    Target {
+        name: "lab-page",
+        run: page,
+        seeds: &[
+            b"ul.a > li:nth-child(2n+1) [href^='/x'], p ~ b\xff<ul class=a><li><a href=/x>1</a>\
+              <li>2</ul><p>x<b>y</b><p>",
+            b"*\xff<!DOCTYPE html><base href=/a/><link rel=stylesheet href=b.css><img src=c>\
+              <table><td><b></table>x<template><p></template><svg><p>",
+            b"td:not(.x):last-child + td\xff<table><tr><td class=x>1<td>2</table>",
+        ],
+    },
+    Target {
+        name: "lab-reference",
+        run: reference,
+        seeds: &[
+            b"/a/b?c\xff../d/./e?f/../g#h",
+            b"/\xffhttp://b:81/x/..",
+            b"/a\xff//b:81?x",
+            b"/a b\xff?\r\nx",
+        ],
+    },
+    Target {
+        name: "lab-csv",
+        run: csv,
+        seeds: &[b"a,b\r\n\"x,\"\"y\",\r\n\r\n1,2", b"\xEF\xBB\xBFa\n\"1\n2\"\n3\n", b"a,,b\n,,"],
+    },
+];
+
+fn parts(input: &[u8]) -> Option<(&str, &[u8])> {
+    let end = input.iter().position(|&byte| byte == SEPARATOR)?;
+    Some((std::str::from_utf8(&input[..end]).ok()?, &input[end + 1..]))
+}
+
+/// Where a tree can be made, a pointer leads to what it leads to there, and every value is one.
+fn json(input: &[u8]) {
+    let Some((path, text)) = parts(input) else { return };
+    let Some(found) = fuzzing::json(path, text) else { return };
+    let Ok(tree) = serde_json::from_slice::<Value>(text) else {
+        let values = found.unwrap_or_default();
+        assert!(values.iter().all(|value| !value.is_empty()));
+        return;
+    };
+    let found = found.unwrap_or_else(|at| panic!("byte {at} of JSON is refused"));
+    for value in &found {
+        serde_json::from_slice::<Value>(value).unwrap();
+    }
+    // Of several members of one name the tree has the last one.
+    if !path.starts_with('$') && members(text) == count(&tree) {
+        let expected = tree.pointer(path).cloned();
+        let got = found.first().map(|value| serde_json::from_slice::<Value>(value).unwrap());
+        assert_eq!(got, expected);
+        assert!(found.len() <= 1);
+    }
+}
+
+/// Colons outside strings: one for each member.
+fn members(text: &[u8]) -> usize {
+    let (mut in_string, mut escaped, mut count) = (false, false, 0);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b':' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+fn count(tree: &Value) -> usize {
+    match tree {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(members) => members.values().map(|member| 1 + count(member)).sum(),
+        _ => 0,
+    }
+}
+
+/// Any page can be looked through; every page has an element; parts are in the page's text.
+fn page(input: &[u8]) {
+    let Some((selector, page)) = parts(input) else { return };
+    fuzzing::page(selector, None, page);
+    fuzzing::page(selector, Some("href"), page);
+    assert!(fuzzing::page("html", None, page).flatten().is_some());
+    assert!(fuzzing::parts(page).iter().all(|reference| !reference.trim().is_empty()));
+}
+
+/// A path is one that can be sent, and leads to itself.
+fn reference(input: &[u8]) {
+    let Some((base, reference)) = parts(input) else { return };
+    if !base.starts_with('/') || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return;
+    }
+    let origins = ["http://a/", "http://b:81/"].map(|url| url.parse::<Url>().unwrap().origin());
+    let Some((server, path)) = fuzzing::reference(&origins, base.as_bytes(), reference) else {
+        return;
+    };
+    assert!(server < 2 && path.starts_with(b"/"));
+    assert!(path.iter().all(u8::is_ascii_graphic));
+}
+
+/// What was read is read again from what it is when every cell is quoted.
+fn csv(input: &[u8]) {
+    let Ok(rows) = fuzzing::csv(input) else { return };
+    let columns = rows[0].len();
+    assert!(rows.iter().all(|row| row.len() == columns));
+    let names: Vec<Vec<u8>> = (0..columns).map(|i| i.to_string().into_bytes()).collect();
+    let mut text = Vec::new();
+    for row in [&names].into_iter().chain(&rows) {
+        for (i, cell) in row.iter().enumerate() {
+            text.extend_from_slice(if i == 0 { b"\"" } else { b",\"" });
+            cell.iter().for_each(|byte| match byte {
+                b'"' => text.extend_from_slice(b"\"\""),
+                byte => text.push(*byte),
+            });
+            text.push(b'"');
+        }
+        text.extend_from_slice(b"\r\n");
+    }
+    assert_eq!(fuzzing::csv(&text), Ok(rows));
+}
