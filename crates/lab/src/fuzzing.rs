@@ -2,8 +2,10 @@
 
 use crate::engine::extract;
 use crate::engine::reference;
+use crate::http1::{HeadCache, Jar, ReplyReader, Taking};
 use crate::plan::{ExtractFrom, JsonPath, Rows, Selector};
 use crate::target::Origin;
+use crate::transport::{Kept, Reply};
 
 /// The values, as they stand in the text, that a path leads to, or at which byte it shows that the
 /// text is not JSON; nothing if the path is none.
@@ -38,4 +40,57 @@ pub fn csv(file: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let columns = rows.columns().len();
     let row = |row| (0..columns).map(|column| rows.cell(row, column).to_vec()).collect();
     Ok((0..rows.count()).map(row).collect())
+}
+
+/// What a stream of replies came to.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Replies {
+    /// Status, whether the connection stays, length of the body.
+    pub read: Vec<(u16, bool, u64)>,
+    /// Their bodies, if they were kept.
+    pub bodies: Vec<Vec<u8>>,
+    /// Whether what followed was refused.
+    pub is_refused: bool,
+    /// Whether the close of the connection there would be the end of a reply.
+    pub may_close: bool,
+    /// Bytes of the cookies at the end.
+    pub cookies: usize,
+}
+
+/// Reads replies from a connection that brings `piece` bytes at a time, as users do.
+pub fn read_replies(input: &[u8], piece: usize, is_head: bool, keeps: bool) -> Replies {
+    let (mut heads, mut jar, mut kept) =
+        (HeadCache::default(), Jar::default(), Kept::new(usize::MAX, 0));
+    let mut found = Replies {
+        read: Vec::new(),
+        bodies: Vec::new(),
+        is_refused: false,
+        may_close: false,
+        cookies: 0,
+    };
+    let (mut reader, mut pending) = (ReplyReader::new(), Vec::new());
+    for piece in input.chunks(piece.max(1)) {
+        pending.extend_from_slice(piece);
+        loop {
+            let mut taking = Taking {
+                is_head,
+                set_cookie: &mut |value| jar.store(value),
+                kept: keeps.then_some(&mut kept),
+                heads: &mut heads,
+            };
+            let Ok((used, reply)) = reader.advance(&pending, &mut taking) else {
+                found.is_refused = true;
+                return found;
+            };
+            pending.drain(..used);
+            let Some(Reply { status, keep_alive, body_bytes }) = reply else { break };
+            found.read.push((status, keep_alive, body_bytes));
+            found.bodies.push(kept.body.clone());
+            kept.clear();
+            reader = ReplyReader::new();
+        }
+    }
+    found.may_close = reader.close(pending.len()).is_ok();
+    found.cookies = jar.line().len();
+    found
 }

@@ -79,13 +79,16 @@ impl User {
     /// The closed model: one operation after the other, from the user's start to the end.
     pub(crate) async fn live(mut self, users: &[Stage], start: Instant) {
         self.desk.sleep_until(start).await;
-        let mut intended = Instant::now();
+        // The clock is asked as rarely as can be: without a pause an operation begins when the last
+        // one ends.
+        let mut now = Instant::now();
+        let mut intended = now;
         let last = self.desk.brief.timetable.last;
         while intended < last && !self.desk.is_over() {
-            let now = Instant::now();
             if !self.desk.is_active(users, self.number, now) {
                 tokio::time::sleep_until((now + AWAY).min(last)).await;
-                intended = Instant::now();
+                now = Instant::now();
+                intended = now;
                 self.last_start = None;
                 self.last_began = None;
                 continue;
@@ -95,8 +98,8 @@ impl User {
             }
             let desk = Rc::clone(&self.desk);
             let operation = desk.brief.plan.mix.next(&mut self.position, &mut self.choice);
-            self.perform(operation, intended).await;
-            intended = self.pause(operation, intended).await;
+            let finished = self.perform(operation, intended, now).await;
+            (intended, now) = self.pause(operation, intended, finished).await;
         }
         self.leave();
     }
@@ -124,28 +127,37 @@ impl User {
         self.desk.leave(self.lanes.iter().map(Lane::opened).sum::<u64>() + to_caches);
     }
 
-    /// Waits until the next operation is to start, and says when that is.
-    async fn pause(&mut self, operation: usize, began: Instant) -> Instant {
-        let now = Instant::now();
+    /// Waits until the next operation is to start, and says when that is and what time it is.
+    async fn pause(
+        &mut self,
+        operation: usize,
+        began: Instant,
+        now: Instant,
+    ) -> (Instant, Instant) {
         let at = match self.plan().operations[operation].pacing {
-            Pacing::None => return now,
+            Pacing::None => return (now, now),
             Pacing::Think(distribution) => now + distribution.draw(&mut self.pauses),
             Pacing::Cycle(distribution) => began + distribution.draw(&mut self.pauses),
         };
         if at > now {
             self.desk.sleep_until(at.min(self.desk.brief.timetable.last)).await;
         }
-        at
+        (at, Instant::now())
     }
 
-    /// Performs an operation that was to start at `intended`, and notes what became of it.
-    pub(crate) async fn perform(&mut self, operation: usize, intended: Instant) {
+    /// Performs an operation that was to start at `intended`, and notes what became of it. It is
+    /// `now`; the end is given back.
+    pub(crate) async fn perform(
+        &mut self,
+        operation: usize,
+        intended: Instant,
+        now: Instant,
+    ) -> Instant {
         self.draw(operation);
         let is_open = !matches!(self.plan().load, Load::Closed { .. });
         let is_paced = self.plan().operations[operation].pacing != Pacing::None;
         let cycle = self.last_start.filter(|_| is_paced).map(|last| intended - last);
         self.last_start = Some(intended);
-        let now = Instant::now();
         let lap = self.last_began.filter(|_| !is_open).map(|last| now - last);
         self.last_began = Some(now);
         self.desk.begin(now);
@@ -177,7 +189,9 @@ impl User {
             // A server that is away is not answered with a busy loop.
             let end = self.desk.brief.timetable.last;
             tokio::time::sleep_until(end.min(finished + RECONNECT_PAUSE)).await;
+            return Instant::now();
         }
+        finished
     }
 
     fn draw(&mut self, operation: usize) {

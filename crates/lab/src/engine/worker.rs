@@ -228,7 +228,7 @@ impl<S: Iterator<Item = Arrival>> Arrivals<S> {
                     user.arrive(arrival.number);
                     let gate = Rc::clone(&self.gate);
                     operations.spawn_local(async move {
-                        user.perform(operation, at).await;
+                        user.perform(operation, at, Instant::now()).await;
                         gate.free.borrow_mut().push_back(user);
                     });
                 }
@@ -246,8 +246,8 @@ async fn in_background(mut user: User, background: Background) {
     let gap = Duration::from_secs_f64(1.0 / background.rate);
     let mut at = timetable.start;
     while at < timetable.last && user.sleep_until(at).await {
-        user.perform(background.operation, at).await;
-        at = (at + gap).max(Instant::now());
+        let finished = user.perform(background.operation, at, Instant::now()).await;
+        at = (at + gap).max(finished);
     }
     user.leave();
 }

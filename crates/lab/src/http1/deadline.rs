@@ -1,7 +1,9 @@
 //! A deadline that moves with every hit and costs next to nothing to move.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep};
 
 /// A point in time a task can be woken at.
@@ -26,17 +28,17 @@ impl Deadline {
         }
     }
 
-    /// Ready when it is past; the task is woken for that. The clock is asked and not the timer
-    /// alone: to a task whose turn is over, because a server never stops sending, tokio says
+    /// Ready when it is past; the task is woken for that. Without regard to how long the task's
+    /// turn has lasted: when that is over, because a server never stops sending, tokio would say
     /// that a timer is pending although it has fired.
     pub(crate) fn poll_past(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while !self.is_past() {
-            ready!(self.timer.as_mut().poll(cx));
-            if !self.is_past() {
-                self.timer.as_mut().reset(self.at);
+        loop {
+            ready!(Pin::new(&mut unconstrained(self.timer.as_mut())).poll(cx));
+            if self.is_past() {
+                return Poll::Ready(());
             }
+            self.timer.as_mut().reset(self.at);
         }
-        Poll::Ready(())
     }
 
     fn is_past(&self) -> bool {

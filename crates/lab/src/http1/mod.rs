@@ -12,6 +12,7 @@ mod reply;
 
 pub(crate) use cookies::Jar;
 pub(crate) use deadline::Deadline;
-pub(crate) use head::{HeadCache, Malformed};
+pub(crate) use head::{HeadCache, Malformed, Taking};
 pub(crate) use own::Own;
 pub(crate) use pipeline::{Pipeline, Place};
+pub(crate) use reply::ReplyReader;

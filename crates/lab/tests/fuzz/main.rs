@@ -32,3 +32,8 @@ fn references() {
 fn data_files() {
     smoke(TARGETS, "lab-csv", 30_000);
 }
+
+#[test]
+fn replies() {
+    smoke(TARGETS, "lab-reply", 30_000);
+}

@@ -43,6 +43,21 @@ pub const TARGETS: &[Target] = &[
         run: csv,
         seeds: &[b"a,b\r\n\"x,\"\"y\",\r\n\r\n1,2", b"\xEF\xBB\xBFa\n\"1\n2\"\n3\n", b"a,,b\n,,"],
     },
+    Target {
+    name: "lab-reply",
+    run: reply,
+    seeds: &[
+        b"\x05HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 204 No Content\r\n\r\n",
+        b"\x01HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2;x=\"y\"\r\nab\r\n0\r\nA: b\r\n\
+          \r\nHTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n",
+        b"\x83HTTP/1.1 100 Go\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 500 Bad\r\n\
+          Content-Length: 1, 1\r\nConnection: x, close\r\nSet-Cookie: a=b; Max-Age=5\r\n\r\n!",
+        b"\x10HTTP/1.0 200 OK\r\nSet-Cookie: a=1\r\nSet-Cookie: a=; max-age=-1\r\n\r\nto the end",
+        b"\x02HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 2\
+          \r\n\r\nok",
+        b"\x07HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx",
+    ],
+},
 ];
 
 fn parts(input: &[u8]) -> Option<(&str, &[u8])> {
@@ -137,4 +152,22 @@ fn csv(input: &[u8]) {
         text.extend_from_slice(b"\r\n");
     }
     assert_eq!(fuzzing::csv(&text), Ok(rows));
+}
+
+/// The first byte says in which pieces the rest comes, and whether the requests were HEAD.
+fn reply(input: &[u8]) {
+    let Some((first, stream)) = input.split_first() else { return };
+    let (piece, is_head) = (usize::from(first & 0x7f), first & 0x80 != 0);
+    let whole = fuzzing::read_replies(stream, stream.len(), is_head, true);
+    let pieces = fuzzing::read_replies(stream, piece, is_head, true);
+    assert_eq!(whole, pieces, "in pieces of {piece}");
+    // Whoever keeps nothing may pass over heads that are known.
+    let passed_over = fuzzing::read_replies(stream, piece, is_head, false);
+    assert_eq!((&whole.read, whole.is_refused), (&passed_over.read, passed_over.is_refused));
+    assert_eq!((whole.may_close, whole.cookies), (passed_over.may_close, passed_over.cookies));
+    for ((status, _, length), body) in whole.read.iter().zip(&whole.bodies) {
+        assert!((200..600).contains(status), "{status}");
+        assert!(*length <= stream.len() as u64, "{length}");
+        assert_eq!(body.len() as u64, *length);
+    }
 }
