@@ -218,3 +218,86 @@ fn is_field_value(piece: &Piece) -> bool {
 fn is_field_text(text: &[u8]) -> bool {
     text.iter().all(|b| *b == b'\t' || (*b >= b' ' && *b != 0x7F))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{DataFile, Keys, Order, Resources, Rows};
+    use std::sync::Arc;
+
+    /// Why a plan is refused whose step and keys were changed.
+    fn refusal(change: impl FnOnce(&mut Plan, &mut HttpStep)) -> PlanError {
+        let mut plan = Plan::hit("http://a/".parse().unwrap());
+        plan.check().unwrap();
+        let mut step = HttpStep::new("POST", Template::fixed("/"));
+        change(&mut plan, &mut step);
+        plan.operations[0].steps = vec![Step::Http(Box::new(step))];
+        plan.check().unwrap_err()
+    }
+
+    fn of(pieces: Vec<Piece>) -> Template {
+        Template { pieces }
+    }
+
+    #[test]
+    fn bounds_are_kept() {
+        let more = limits::REDIRECTS_MAX + 1;
+        assert_eq!(refusal(|_, step| step.redirects = more), PlanError::Redirects(more));
+        let resources = |connections, cold| Some(Resources { connections, cold });
+        let many = limits::PARALLEL_MAX + 1;
+        let parallel = refusal(|_, step| step.resources = resources(many, 0.4));
+        assert_eq!(parallel, PlanError::Parallel(many));
+        let none = refusal(|_, step| step.resources = resources(0, 0.4));
+        assert_eq!(none, PlanError::Parallel(0));
+        let cold = refusal(|_, step| step.resources = resources(1, 1.5));
+        assert_eq!(cold, PlanError::Cold(1.5));
+        let keys = |count, zipf| refusal(|plan, _| plan.keys = Keys { count, zipf });
+        let (count, exponent) = (limits::ZIPF_KEYS_MAX + 1, limits::ZIPF_EXPONENT_MAX + 0.1);
+        assert_eq!(keys(count, 1.0), PlanError::Zipf { exponent: 1.0, count });
+        assert_eq!(keys(10, exponent), PlanError::Zipf { exponent, count: 10 });
+        assert_eq!(keys(0, 0.0), PlanError::Zero("the number of keys"));
+    }
+
+    #[test]
+    fn what_is_named_exists() {
+        let unknown = |what, number| PlanError::Unknown { what, number };
+        assert_eq!(refusal(|_, step| step.origin = 1), unknown("server", 1));
+        let variable =
+            of(vec![Piece::Coded(crate::plan::Coding::Json, Box::new(Piece::Variable(0)))]);
+        let body = refusal(|_, step| step.body = Body::Template(variable.clone()));
+        assert_eq!(body, unknown("variable", 0));
+        let cell = |column| of(vec![Piece::Text(b"/".to_vec()), Piece::Data { file: 0, column }]);
+        assert_eq!(refusal(|_, step| step.path = cell(0)), unknown("data file", 0));
+        let rows = Arc::new(Rows::lines(b"row").unwrap());
+        let data = DataFile { name: "f".to_owned(), rows, order: Order::Random };
+        let column = refusal(|plan, step| {
+            plan.data.push(data);
+            step.path = cell(1);
+        });
+        assert_eq!(column, unknown("column", 1));
+    }
+
+    #[test]
+    fn what_cannot_be_sent_or_hold_is_refused() {
+        for path in ["", "x", "/a b", "/\r\nX: y"] {
+            let refused = refusal(|_, step| step.path = Template::fixed(path));
+            assert_eq!(refused, PlanError::Path(path.to_owned()));
+        }
+        let header = |name: &str| {
+            let name = name.to_owned();
+            refusal(|_, step| {
+                step.conditional = true;
+                step.body = Body::Multipart(Vec::new());
+                step.headers = vec![(name, Template::fixed("x"))];
+            })
+        };
+        for own in ["Cookie", "if-none-match", "content-type", "Content-Length"] {
+            assert_eq!(header(own), PlanError::OwnHeader(own.to_owned()));
+        }
+        assert_eq!(header("a b"), PlanError::Header("a b".to_owned()));
+        let range = refusal(|_, step| step.checks = vec![Check::Bytes(2, 1)]);
+        assert_eq!(range.to_string(), "a check can never hold: from 2 bytes to 1 there is nothing");
+        let nan = Check::Within(ExtractFrom::Status, f64::NAN, 1.0);
+        assert!(matches!(refusal(|_, step| step.checks = vec![nan]), PlanError::Range(..)));
+    }
+}

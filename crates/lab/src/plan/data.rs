@@ -310,6 +310,8 @@ mod tests {
         assert_eq!(refusal("a,a\n1,2"), DataError::Twice("a".into()));
         assert_eq!(refusal("a\n1\n\"2\n3"), DataError::Open(3));
         assert_eq!(refusal("a\n\"1\"2"), DataError::AfterQuote(2));
+        let large = vec![0; DATA_BYTES_MAX + 1];
+        assert_eq!(Rows::lines(&large), Err(DataError::TooLarge(large.len())));
         let many = vec!["c"; DATA_COLUMNS_MAX + 1].join(",");
         assert_eq!(refusal(&many), DataError::Columns(DATA_COLUMNS_MAX + 1));
     }

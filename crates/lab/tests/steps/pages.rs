@@ -4,6 +4,7 @@ use crate::nginx::Nginx;
 use crate::server::serve;
 use crate::{carried_out, first, get, http, json, measured, plan, reply, template, text};
 use crate::{failed, with_variables};
+use lab::limits::RESOURCES_MAX;
 use lab::measure::ErrorClass;
 use lab::plan::{Check, HttpStep, Piece, Resources, Step, Template};
 use std::collections::HashSet;
@@ -127,4 +128,15 @@ fn a_part_that_is_missing_is_an_error_of_the_operation() {
     let (class, said) = failed(&plan(&nginx.url(), vec![http(step)], 1));
     assert_eq!(class, ErrorClass::Status4xx);
     assert_eq!(said, "status 404 of the page's part /no.png");
+}
+
+#[test]
+fn a_page_of_too_many_parts_is_a_failed_check() {
+    let page: String = (0..=RESOURCES_MAX).map(|i| format!("<img src={i}.png>")).collect();
+    let server = serve(move |_, stream| reply(stream, "200 OK", "", &page));
+    let step = HttpStep { resources: Some(Resources { connections: 2, cold: 1.0 }), ..get("/") };
+    let (class, said) = failed(&plan(&server.url("/"), vec![http(step)], 1));
+    assert_eq!(class, ErrorClass::Check);
+    assert_eq!(said, "the page has 257 parts; expected at most 256");
+    assert_eq!(server.seen().len(), 1);
 }

@@ -1,8 +1,12 @@
 //! Values that go from replies into requests, data files, and that the same seed sends the same.
 
 use crate::server::{Server, serve};
-use crate::{body, first, get, http, json, measured, plan, reply, template, text, with_variables};
+use crate::{
+    body, carried_out, first, get, http, json, measured, plan, reply, template, text,
+    with_variables,
+};
 use lab::engine::run;
+use lab::limits::VARIABLE_BYTES_MAX;
 use lab::plan::{
     Body, Check, Coding, DataFile, Extract, ExtractFrom, HttpStep, Keys, Load, Order, Part, Piece,
     Plan, Rows, Selector, Stage, Step, Template, Zipf,
@@ -235,4 +239,18 @@ fn somebody_new_has_no_cookies() {
     let sent: Vec<_> = server.seen().iter().map(|r| r.field("cookie").map(str::to_owned)).collect();
     let expected = [None, Some("n=0"), None, Some("n=2"), Some("n=3"), None];
     assert_eq!(sent, expected.map(|cookie| cookie.map(str::to_owned)));
+}
+
+#[test]
+fn a_value_that_is_too_long_is_a_failed_check() {
+    let server = serve(|request, stream| {
+        let bytes = VARIABLE_BYTES_MAX + usize::from(request.number > 0);
+        reply(stream, "200 OK", "", &"x".repeat(bytes))
+    });
+    let step = HttpStep { extract: vec![first(0, ExtractFrom::Body)], ..get("/") };
+    let plan = with_variables(plan(&server.url("/"), vec![http(step)], 3), &["v"]);
+    let (report, samples) = carried_out(&plan);
+    assert_eq!((report.measured.successes(), samples.len()), (1, 2));
+    let expected = "the value for \"v\" has 65537 bytes; expected at most 65536";
+    assert_eq!(samples[0].reason, expected);
 }
