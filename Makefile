@@ -8,6 +8,7 @@
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-lab     measure the lab beside wrk, oha and k6, in some minutes
 #   make bench-pages   measure pages of an application beside Express and PostgreSQL, in half an hour
+#   make bench-glass   measure the counter as it was measured in October 2007, in ten minutes
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
@@ -59,7 +60,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached
 
-.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-glass bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -130,6 +131,9 @@ bench-lab: build
 bench-pages: build
 	@peers/setup.sh pages
 	cargo xtask bench-pages $(ROUNDS) $(SECONDS) $(if $(ONLY),--only '$(ONLY)')
+
+bench-glass: build
+	cargo xtask bench-glass $(ROUNDS) $(SECONDS)
 
 bench-repository: setup
 	$(MEASURE) --bench commits -- $(MEASURE_OPTIONS)

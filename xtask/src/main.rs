@@ -10,6 +10,7 @@ mod tidy;
 use bench::Bench;
 use bench::BenchError;
 use bench::documents::{self, Documents, Side};
+use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
 use bench::pages::{self, Pages};
 use std::io::Write;
@@ -22,6 +23,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
        cargo xtask bench-lab ROUNDS SECONDS measure the lab beside wrk, oha and k6
        cargo xtask bench-documents ROUNDS SECONDS [--smoke] [--only TEXT] [--sides NAME,NAME]
                                             measure it beside nginx and the servers of peers/
+       cargo xtask bench-glass ROUNDS SECONDS
+                                            measure the counter as it was in October 2007
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
 
@@ -35,6 +38,10 @@ fn main() -> ExitCode {
         },
         ["bench-lab", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure_lab(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-glass", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
+            (Ok(rounds), Ok(seconds)) => measure_counter(rounds, seconds),
             _ => usage(),
         },
         ["bench-documents", rounds, seconds, options @ ..] => {
@@ -101,6 +108,18 @@ fn target() -> PathBuf {
     root().join(target)
 }
 
+fn measure_counter(rounds: usize, seconds: u64) -> ExitCode {
+    let target = target();
+    let outcome = glass::run(&Glass {
+        rounds,
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        application: root().join("apps/counter"),
+        folder: target.join("bench-glass"),
+    });
+    ended(outcome)
+}
+
 fn measure(rounds: usize, seconds: u64) -> ExitCode {
     let target = target();
     let outcome = bench::run(&Bench {
@@ -110,6 +129,10 @@ fn measure(rounds: usize, seconds: u64) -> ExitCode {
         counter: root().join("apps/counter"),
         folder: target.join("bench"),
     });
+    ended(outcome)
+}
+
+fn ended(outcome: Result<(), BenchError>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -60,8 +60,7 @@ impl Load {
         if server.is_one_process {
             command.args(["--pid", &server.pid().to_string()]);
         }
-        let said = output(&mut command)?;
-        read_report(&said).map_err(|why| failed(&command, why))
+        run_lab(&mut command)
     }
 
     /// Has wrk apply it, which knows nothing of the flags.
@@ -77,6 +76,12 @@ impl Load {
         let said = output(&mut command)?;
         read_wrk(&said).map_err(|why| failed(&command, why))
     }
+}
+
+/// Runs a command of the lab that prints its report as JSON.
+pub fn run_lab(command: &mut Command) -> Result<Sample, BenchError> {
+    let said = output(command)?;
+    read_report(&said).map_err(|why| failed(command, why))
 }
 
 fn failed(command: &Command, why: String) -> BenchError {

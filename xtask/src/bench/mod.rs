@@ -5,6 +5,7 @@ mod client;
 mod cpu;
 pub mod documents;
 mod fill;
+pub mod glass;
 pub mod lab;
 mod load;
 mod measured;

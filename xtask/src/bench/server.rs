@@ -28,6 +28,20 @@ impl Running {
         Self::saying_its_url(sarsen, &mut command, "/db/documents/1")
     }
 
+    /// The same with so many gems.
+    pub fn sarsen_with(
+        sarsen: &Path,
+        app: Option<&Path>,
+        data: &Path,
+        gems: usize,
+    ) -> Result<Self, BenchError> {
+        let mut command = Command::new(sarsen);
+        command.arg("serve").args(app).arg("--data").arg(data);
+        command.args(["--listen", "127.0.0.1:0", "--log", "warn"]);
+        command.args(["--gems", &gems.to_string()]);
+        Self::saying_its_url(sarsen, &mut command, "/db/documents/1")
+    }
+
     /// The lab's null server, on one core.
     pub fn null_server(sarsen: &Path, core: &str, body: usize) -> Result<Self, BenchError> {
         let mut command = super::lab::pinned(core, sarsen);
