@@ -95,7 +95,7 @@ fn a_reply_that_never_comes_ends_the_connection_for_all_on_it() {
         _ => wait_for_close(stream),
     });
     let mut hit = pipelined(&server.url("/"), (2, 2), 8);
-    hit.request_timeout = Duration::from_millis(200);
+    hit.request_timeout = Duration::from_secs(1);
     let report = report(&hit);
     let errors = report.measured.errors();
     let (late, beside) = (errors.count(ErrorClass::Timeout), errors.count(ErrorClass::Closed));
