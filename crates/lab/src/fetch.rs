@@ -20,6 +20,8 @@ pub(crate) struct Page {
 pub(crate) enum FetchError {
     #[error("cannot connect: {0}")]
     Connect(#[source] io::Error),
+    #[error("it is https, which only the load itself speaks; give an http URL")]
+    Tls,
     #[error("the connection broke: {0}")]
     Broken(#[source] io::Error),
     #[error("the reply is no HTTP/1.1: {0}")]
@@ -53,6 +55,9 @@ impl Fetcher {
     /// # Errors
     /// See [`FetchError`].
     pub(crate) fn get(&mut self, path: &str) -> Result<Page, FetchError> {
+        if self.origin.tls {
+            return Err(FetchError::Tls);
+        }
         if let Some(stream) = self.stream.take() {
             match self.ask(stream, path) {
                 Err(FetchError::Broken(_)) => {}

@@ -5,6 +5,7 @@
 //! what is done; [`engine::run`] does it.
 
 pub mod archive;
+pub mod audit;
 mod cpu;
 pub mod engine;
 mod fetch;

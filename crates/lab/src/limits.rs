@@ -185,6 +185,39 @@ pub const RUN_TAG_BYTES_MAX: usize = 64;
 /// Longest note, in bytes. Longer: `ArchiveError::Note`.
 pub const RUN_NOTE_BYTES_MAX: usize = 4 << 10;
 
+/// Most bytes of memory, about, for what replies promised. More: of the names only each second is
+/// kept, then each fourth, and so on, and the report says so.
+pub const LEDGER_BYTES_MAX: usize = 32 << 20;
+
+/// Most writes of one place that may be the last one. More: nothing is said of it, and the report
+/// counts it.
+pub const WRITES_MAX: usize = 64;
+
+/// Connections by which an audit asks.
+pub const AUDIT_CONNECTIONS: usize = 8;
+
+/// Longest wait for one reply to an audit. Longer: asked again, within the patience.
+pub const AUDIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an audit asks a server that is not there again. Longer: it is a fault.
+pub const AUDIT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longest time that an audit asks for places. What is left then is counted in the report.
+pub const AUDIT_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+
+/// Largest page that an audit reads, in bytes. Larger: it cannot be read, which is a fault.
+pub const AUDIT_PAGE_BYTES_MAX: usize = 32 << 20;
+
+/// Most pages of one number or list. More: it cannot be read, which is a fault.
+pub const AUDIT_PAGES_MAX: usize = 100_000;
+
+/// Most ids that are kept of what a list had before the run. More: what is there too often is not
+/// told, and the report says so.
+pub const AUDIT_LISTED_MAX: usize = 200_000;
+
+/// Most losses that are told in words. More are counted.
+pub const LOSSES_TOLD_MAX: usize = 10;
+
 /// Seconds in a row in which every connection is refused or broken, after which a server is taken
 /// to have gone for good: the run ends as FAILED with what was measured.
 pub const SERVER_AWAY_MAX: u64 = 10;

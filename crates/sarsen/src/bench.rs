@@ -53,7 +53,7 @@ pub fn exit_of(error: &RunError) -> Exit {
         RunError::Plan(_) | RunError::ServerCpu { .. } => Exit::Usage,
         RunError::Reach(ReachError::Trust(_)) => Exit::Usage,
         RunError::Reach(_) => Exit::Unreachable,
-        RunError::Thread(_) => Exit::Failure,
+        RunError::Thread(_) | RunError::Audit(_) => Exit::Failure,
     }
 }
 

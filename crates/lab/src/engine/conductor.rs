@@ -6,6 +6,7 @@ use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
 use super::watch::Watch;
 use super::worker::{Harvest, Signal, Worker};
+use crate::audit::{self, Before, Found, Ledger};
 use crate::cpu;
 use crate::limits::{SERVER_AWAY_MAX, START_LEAD};
 use crate::measure::{ErrorClass, Interval, Tally, Totals};
@@ -42,6 +43,9 @@ pub enum RunError {
         /// What the operating system said.
         source: io::Error,
     },
+    /// What is to be audited is not as it must be before the run.
+    #[error("the audit: {0}")]
+    Audit(String),
     /// A generator thread could not be started.
     #[error("cannot start a generator thread: {0}; use fewer users or threads")]
     Thread(#[source] io::Error),
@@ -68,6 +72,8 @@ pub struct Findings {
     pub server_cpu: ServerCpu,
     /// What was read once a second beside the load.
     pub observed: Vec<Summary>,
+    /// What an audit found, if there was one.
+    pub audit: Option<Found>,
     /// Why the server is taken to have gone, which ended the run.
     pub server_gone: Option<String>,
     /// Arithmetic mean of the latencies of each whole second of the interval, in ms; none where
@@ -101,6 +107,8 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     if let Some(pid) = pid {
         cpu::process(pid).map_err(|source| RunError::ServerCpu { pid, source })?;
     }
+    let ledger = Arc::new(Ledger::new(&plan.audit));
+    let before = look_before(plan)?;
     let timetable = Timetable::new(plan, Instant::now() + START_LEAD);
     let counters: Vec<Arc<Counters>> = (0..plan.threads).map(|_| Arc::default()).collect();
     let budget = plan.phases.count.map(|count| Arc::new(Budget::new(count)));
@@ -111,6 +119,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         routes: routes.into(),
         timetable,
         budget,
+        ledger: Arc::clone(&ledger),
         ended,
     };
     // Room for some seconds of each thread, so that sending does not wait.
@@ -155,7 +164,17 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         conductor.attend(&signals)
     })
     .map_err(RunError::Thread)?;
-    Ok(conductor.found(clock_step(clocks)))
+    let mut findings = conductor.found(clock_step(clocks));
+    // Of a server that has gone nothing can be asked.
+    let before = before.filter(|_| findings.server_gone.is_none());
+    findings.audit = before.map(|before| audit::verify(plan, &ledger, &before));
+    Ok(findings)
+}
+
+/// What an audit must know of before the run.
+fn look_before(plan: &Plan) -> Result<Option<Before>, RunError> {
+    let before = (!plan.audit.is_empty()).then(|| Before::read(plan));
+    before.transpose().map_err(RunError::Audit)
 }
 
 /// How far the wall clock moved against the monotonic one.
@@ -357,6 +376,7 @@ impl Conductor<'_> {
             generator_cpu: cpus.collect(),
             server_cpu: self.server.map_or(ServerCpu::NotAsked, ServerReadings::used),
             observed: self.observed,
+            audit: None,
             server_gone: self.server_gone,
             clock_step,
             stopped: self.stopped,

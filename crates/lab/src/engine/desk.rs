@@ -5,6 +5,7 @@ use super::budget::Budget;
 use super::extract::Finder;
 use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
+use crate::audit::Ledger;
 use crate::limits::SAMPLES_MAX;
 use crate::measure::{Done, Interval, Sample};
 use crate::memcached;
@@ -27,6 +28,8 @@ pub(crate) struct Brief {
     pub(crate) routes: Arc<[Route]>,
     pub(crate) timetable: Timetable,
     pub(crate) budget: Option<Arc<Budget>>,
+    /// What replies promised.
+    pub(crate) ledger: Arc<Ledger>,
     /// Becomes true when the run ends before its time.
     pub(crate) ended: watch::Receiver<bool>,
 }

@@ -14,6 +14,7 @@ mod lane;
 mod memcached;
 mod mind;
 mod multipart;
+mod pledges;
 mod prepared;
 pub(crate) mod reference;
 mod schedule;

@@ -37,6 +37,8 @@ pub(crate) struct Request {
     pub(crate) wire: written::Prepared,
     pub(crate) errand: Errand,
     pub(crate) judge: Judge,
+    /// What its reply promises: numbers of the plan's promises.
+    pub(crate) promises: Vec<usize>,
     pub(crate) resources: Option<Resources>,
 }
 
@@ -61,7 +63,14 @@ impl Prepared {
         let mut steps = plan.operations.iter().flat_map(|operation| &operation.steps);
         let has_cache = steps.any(|step| matches!(step, Step::Memcached(_)));
         let maker = has_cache.then(|| Arc::new(memcached::Maker::new(&plan.items)));
-        Self { operations: operations.collect(), maker }
+        let mut prepared = Self { operations: operations.collect(), maker };
+        for (number, promise) in plan.audit.promises.iter().enumerate() {
+            let action = &mut prepared.operations[promise.operation].actions[promise.step];
+            if let Action::Http(request) = action {
+                request.promises.push(number);
+            }
+        }
+        prepared
     }
 }
 
@@ -82,6 +91,7 @@ impl Request {
                 },
             },
             judge,
+            promises: Vec::new(),
             resources: step.resources,
         }
     }

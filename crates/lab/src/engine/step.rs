@@ -93,8 +93,19 @@ impl fmt::Display for Failure {
 impl User {
     /// A request, and the parts of what comes if they are to be fetched.
     pub(super) async fn request(&mut self, request: &Request) -> Result<(), Failure> {
-        let desk = Rc::clone(&self.desk);
         self.write(0, request)?;
+        if request.promises.is_empty() {
+            return self.fetch(request).await;
+        }
+        let (pledges, sent) = (self.pledges(request), Instant::now());
+        let outcome = self.fetch(request).await;
+        self.note_pledges(pledges, sent, outcome.as_ref().err());
+        outcome
+    }
+
+    /// Sends what is written in the first lane, and sees to what comes.
+    async fn fetch(&mut self, request: &Request) -> Result<(), Failure> {
+        let desk = Rc::clone(&self.desk);
         let lane = &mut self.lanes[0];
         let reply = lane.run(&request.errand, &self.memory, &desk, &self.trip).await?;
         self.judge(0, request, &reply)?;

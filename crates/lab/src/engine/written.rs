@@ -180,6 +180,11 @@ impl Written {
         &self.bytes
     }
 
+    /// What comes after the head.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
     /// Its path and query.
     pub(crate) fn path(&self) -> &[u8] {
         &self.bytes[self.path.clone()]

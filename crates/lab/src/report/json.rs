@@ -1,6 +1,6 @@
 //! The report as one JSON object. It computes nothing that the report does not have.
 
-use super::Report;
+use super::{Report, cost};
 use crate::measure::{ErrorClass, Errors, Latency, Statuses, Tally};
 use serde_json::{Map, Value, json};
 
@@ -35,6 +35,13 @@ pub(super) fn render(report: &Report) -> Value {
             "generator": report.generator_us_per_request(),
             "server": report.server_us_per_request(),
         },
+        "cost": cost::to_json(&report.costs, &report.observed, measured.operations()),
+        "observed": cost::observed_to_json(&report.observed),
+        "audit": report.audit.as_ref().map(|audit| json!({
+            "checked": audit.checked,
+            "lost": audit.lost,
+            "first": audit.faults,
+        })),
         "outside": {
             "ramp_up": outside(&report.ramp_up),
             "drain": outside(&report.drain),

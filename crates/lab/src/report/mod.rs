@@ -1,12 +1,17 @@
 //! What a run found, as text for people and as JSON for programs; both say the same. It judges
 //! nothing; that is `verdict`.
 
+mod cost;
 mod hint;
 mod json;
 mod text;
 
+pub use cost::Cost;
+
+use crate::audit::Found;
 use crate::engine::{Findings, Phase, ServerCpu};
 use crate::measure::Tally;
+use crate::observe::Summary;
 use crate::plan::{Load, Plan, Stage, Step};
 use crate::verdict::{Outcome, Verdict, in_mix, measured};
 use serde_json::Value;
@@ -57,6 +62,12 @@ pub struct Report {
     pub generator_cpu: Option<Duration>,
     /// CPU time the server used in the measured interval.
     pub server_cpu: Option<Duration>,
+    /// What was observed beside the load.
+    pub observed: Vec<Summary>,
+    /// What an operation cost each process that was observed.
+    pub costs: Vec<Cost>,
+    /// What an audit found, if there was one.
+    pub audit: Option<Found>,
     /// Whether to believe it.
     pub verdict: Verdict,
 }
@@ -72,11 +83,13 @@ impl Report {
         };
         let operations: Vec<(String, Tally)> = in_mix(plan).map(named).collect();
         let lag = findings.totals.send_lag();
+        let is_open = !matches!(plan.load, Load::Closed { .. });
+        let users = Some(plan.load.users_max()).filter(|_| !is_open);
         Self {
             target: plan.name.clone(),
             method: only_method(plan),
             model: plan.load.name(),
-            is_open: !matches!(plan.load, Load::Closed { .. }),
+            is_open,
             users: plan.load.users_max(),
             rate: planned_rate(&plan.load),
             new_session: plan.new_session,
@@ -99,6 +112,9 @@ impl Report {
                 ServerCpu::Used(used) => Some(used),
                 ServerCpu::NotAsked | ServerCpu::Lost(_) => None,
             },
+            observed: findings.observed.clone(),
+            costs: Cost::all(&findings.observed, all.operations(), users),
+            audit: findings.audit.clone(),
             verdict: Verdict::of(plan, findings),
             measured: all,
         }

@@ -203,6 +203,18 @@ fn describe_cost(table: &mut Table, report: &Report) {
     let each = bytes as f64 / report.measured.operations().max(1) as f64;
     table.row("received", format!("{mib:.1} MiB, {each:.0} bytes per request"));
     table.row("connections", format!("{} opened", grouped(report.connections)));
+    for cost in report.costs.iter().filter(|cost| cost.name != "generator") {
+        table.row(&format!("each, {}", cost.name), cost.to_line());
+    }
+    let counted = super::cost::counted(&report.observed, report.measured.operations());
+    if !counted.is_empty() {
+        let each = counted.iter().map(|(name, each)| format!("{each:.3} {name}"));
+        table.row("each, counted", each.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(audit) = &report.audit {
+        let (checked, lost) = (grouped(audit.checked), grouped(audit.lost));
+        table.row("audit", format!("{checked} promises looked at, {lost} not kept"));
+    }
 }
 
 fn describe_errors(table: &mut Table, report: &Report) {

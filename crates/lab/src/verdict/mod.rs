@@ -7,6 +7,7 @@ mod little;
 mod method;
 mod steady;
 
+use crate::audit::Found;
 use crate::engine::{Findings, Phase};
 use crate::measure::Tally;
 use crate::plan::Plan;
@@ -122,12 +123,25 @@ impl Judge<'_> {
 
     fn faults(&self) -> Vec<String> {
         let gone = self.findings.server_gone.iter();
-        gone.map(|why| format!("the server has gone: {why}; the run ended there")).collect()
+        let gone = gone.map(|why| format!("the server has gone: {why}; the run ended there"));
+        let mut faults: Vec<String> = gone.collect();
+        if let Some(audit) = self.findings.audit.as_ref().filter(|audit| audit.lost > 0) {
+            let Found { checked, lost, .. } = audit;
+            faults.push(format!(
+                "the audit: {lost} of {checked} promises that were acknowledged are not kept"
+            ));
+            faults.extend(audit.faults.iter().cloned());
+        }
+        faults
     }
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.plan.validity.changes();
         notes.extend(self.unsteadiable());
+        if self.findings.audit.is_none() && !self.plan.audit.is_empty() {
+            notes.push("there was no audit, for the server has gone".to_owned());
+        }
+        notes.extend(self.findings.audit.iter().flat_map(|audit| audit.notes.clone()));
         notes.extend(self.findings.observed.iter().flat_map(|observed| observed.notes.clone()));
         notes
     }
