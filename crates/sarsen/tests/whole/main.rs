@@ -5,6 +5,7 @@ mod abuse;
 mod admin;
 mod app_tests;
 mod archive;
+mod audits;
 mod bank;
 mod bench;
 mod bodies;
