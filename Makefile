@@ -58,7 +58,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached siege unshare ip
 
 .PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-glass bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -101,7 +101,7 @@ browser: setup
 	SARSEN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/sarsen" node --test --test-timeout=120000 tests/browser/
 
 soak: setup
-	@scripts/setup.sh strace
+	@scripts/setup.sh strace siege
 	POWER_CUTS=$(SOAK_CUTS) cargo test --locked --package repository --test power_cuts
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \

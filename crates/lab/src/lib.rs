@@ -24,6 +24,7 @@ pub mod progress;
 pub mod queue;
 mod random;
 pub mod report;
+pub mod siege;
 pub mod target;
 pub mod transport;
 pub mod verdict;

@@ -9,6 +9,15 @@ pub const USERS_MAX: usize = 10_000;
 /// bound by what the generator can send, which `send lag` tells.
 pub const RATE_MAX: f64 = 10_000_000.0;
 
+/// Most URLs that siege's file may have. More: a mistake in it.
+pub const SIEGE_URLS_MAX: usize = 10_000;
+
+/// Largest file of URLs, in bytes. Larger: a mistake in it.
+pub const SIEGE_FILE_BYTES_MAX: usize = 4 << 20;
+
+/// Longest `-d` of siege. Longer: a usage error.
+pub const SIEGE_DELAY_MAX: Duration = Duration::from_secs(3_600);
+
 /// Most levels of a rate or a number of users on the command line. More: a usage error.
 pub const LEVELS_MAX: usize = 100;
 

@@ -17,6 +17,7 @@ mod null_server;
 mod record;
 mod runs;
 mod serve;
+mod siege;
 mod signals;
 mod tasks;
 mod terminal;
@@ -62,6 +63,10 @@ fn run(command: Command) -> Exit {
         Command::Runs(arguments) => match runs::run(&arguments) {
             Ok(answer) => print(&answer.text, answer.exit),
             Err(error) => fail(&error, Exit::Failure),
+        },
+        Command::Siege(arguments) => match siege::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, error.exit()),
         },
         Command::NullServer(arguments) => match null_server::run(&arguments) {
             Ok(()) => Exit::Success,

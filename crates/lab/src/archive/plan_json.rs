@@ -29,6 +29,7 @@ pub(super) fn of(plan: &Plan) -> Value {
             "ramp_down_s": seconds(plan.phases.ramp_down),
             "drain_s": seconds(plan.drain),
             "operations_max": plan.phases.count,
+            "operations_per_user_max": plan.repetitions,
         },
         "transport": transport(&plan.transport),
         "servers": plan.origins.iter().map(|origin| origin.authority()).collect::<Vec<_>>(),

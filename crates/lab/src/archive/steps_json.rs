@@ -49,6 +49,10 @@ fn step(plan: &Plan, step: &Step) -> Value {
             json!({ "parallel": steps })
         }
         Step::Memcached(step) => memcached(plan, step),
+        Step::OneOf(steps, turn) => {
+            let steps: Vec<Value> = steps.iter().map(|step| http(plan, step)).collect();
+            json!({ "one_of": steps, "turn": format!("{turn:?}") })
+        }
         Step::Pause(time) => json!({ "pause": distribution(time) }),
         Step::NewSession => json!("new session"),
     }

@@ -5,7 +5,7 @@
 use super::fill::{Fill, Place};
 use super::prepared::Prepared;
 use super::variables::Variables;
-use crate::plan::{Keys, Order, Plan, Zipf};
+use crate::plan::{Keys, Order, Plan, Turn, Zipf};
 use crate::random::Random;
 
 /// Numbers that an operation draws before its first step.
@@ -139,6 +139,22 @@ impl Mind {
         self.rows[file] = row as usize;
     }
 
+    /// How many operations it has begun.
+    pub(crate) fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Which of so many comes next in this operation.
+    pub(crate) fn turn(&mut self, turn: Turn, count: usize) -> usize {
+        let (count, before) = (count as u64, self.iterations.saturating_sub(1));
+        let chosen = match turn {
+            Turn::FromFirst => before % count,
+            Turn::FromOwn => (self.number * count / self.users.max(1) + before) % count,
+            Turn::Any => self.content.below(count),
+        };
+        chosen as usize
+    }
+
     /// What templates are filled in from.
     pub(crate) fn fill<'a>(&'a mut self, plan: &'a Plan) -> Fill<'a> {
         Fill {
@@ -160,6 +176,29 @@ impl Mind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn turns_begin_where_they_should() {
+        let mut plan = Plan::hit("http://a/".parse().unwrap());
+        plan.load = crate::plan::Load::Closed {
+            users: vec![crate::plan::Stage::flat(2.0, std::time::Duration::from_secs(1))],
+        };
+        let prepared = Prepared::new(&plan);
+        let turns = |user: usize, turn: Turn| -> Vec<usize> {
+            let mut mind = Mind::new(&plan, user);
+            let mut next = || {
+                mind.begin(&plan, &prepared, 0);
+                mind.turn(turn, 4)
+            };
+            (0..200).map(|_| next()).collect()
+        };
+        assert_eq!(turns(1, Turn::FromFirst)[..5], [0, 1, 2, 3, 0]);
+        assert_eq!(turns(0, Turn::FromOwn)[..5], [0, 1, 2, 3, 0]);
+        assert_eq!(turns(1, Turn::FromOwn)[..5], [2, 3, 0, 1, 2]);
+        let any = turns(1, Turn::Any);
+        assert_eq!(any, turns(1, Turn::Any));
+        assert!((0..4).all(|one| any.iter().filter(|turn| **turn == one).count() > 25), "{any:?}");
+    }
 
     #[test]
     fn another_key_is_never_the_same_one() {

@@ -5,7 +5,9 @@ use super::checks::Judge;
 use super::lane::{Errand, Keeps, Versions};
 use super::written;
 use crate::memcached;
-use crate::plan::{Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template};
+use crate::plan::{
+    Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template, Turn,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -28,6 +30,7 @@ pub(crate) enum Action {
     Http(Box<Request>),
     Parallel(Vec<Request>),
     Memcached(Box<memcached::Prepared>),
+    OneOf(Vec<Request>, Turn),
     Pause(Distribution),
     NewSession,
 }
@@ -53,6 +56,9 @@ impl Prepared {
                 Step::Parallel(steps) => Action::Parallel(steps.iter().map(request).collect()),
                 Step::Memcached(step) => {
                     Action::Memcached(Box::new(memcached::Prepared::new(step)))
+                }
+                Step::OneOf(steps, turn) => {
+                    Action::OneOf(steps.iter().map(request).collect(), *turn)
                 }
                 Step::Pause(distribution) => Action::Pause(*distribution),
                 Step::NewSession => Action::NewSession,
@@ -101,7 +107,9 @@ impl Request {
 fn note_step(step: &Step, data: &mut BTreeSet<usize>) {
     match step {
         Step::Http(step) => note_data(step, data),
-        Step::Parallel(steps) => steps.iter().for_each(|step| note_data(step, data)),
+        Step::Parallel(steps) | Step::OneOf(steps, _) => {
+            steps.iter().for_each(|step| note_data(step, data));
+        }
         Step::Memcached(step) => note_template(&step.key, data),
         Step::Pause(_) | Step::NewSession => {}
     }

@@ -84,7 +84,9 @@ impl User {
         let mut now = Instant::now();
         let mut intended = now;
         let last = self.desk.brief.timetable.last;
-        while intended < last && !self.desk.is_over() {
+        let repetitions = self.plan().repetitions.unwrap_or(u64::MAX);
+        let is_done = |user: &Self| user.mind.iterations() >= repetitions || user.desk.is_over();
+        while intended < last && !is_done(&self) {
             if !self.desk.is_active(users, self.number, now) {
                 tokio::time::sleep_until((now + AWAY).min(last)).await;
                 now = Instant::now();
@@ -218,6 +220,10 @@ impl User {
                 Action::Http(request) => self.request(request).await?,
                 Action::Parallel(requests) => self.parallel(requests).await?,
                 Action::Memcached(command) => self.command(command).await?,
+                Action::OneOf(requests, turn) => {
+                    let one = self.mind.turn(*turn, requests.len());
+                    self.request(&requests[one]).await?;
+                }
                 Action::Pause(distribution) => {
                     tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
                 }

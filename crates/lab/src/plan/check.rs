@@ -136,7 +136,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.threads == 0 || plan.threads > limits::THREADS_MAX.min(users) {
         return Err(PlanError::Threads { got: plan.threads, users });
     }
-    if plan.phases.count == Some(0) {
+    if plan.phases.count == Some(0) || plan.repetitions == Some(0) {
         return Err(PlanError::Zero("the number of requests"));
     }
     if plan.keys.count == 0 {

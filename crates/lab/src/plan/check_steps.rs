@@ -25,6 +25,14 @@ pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
                 largest_body = largest_body.max(sum);
             }
             Step::Memcached(step) => check_memcached(plan, step)?,
+            Step::OneOf(steps, _) if steps.is_empty() => {
+                return Err(PlanError::Zero("the number of requests to choose from"));
+            }
+            Step::OneOf(steps, _) => {
+                for step in steps {
+                    largest_body = largest_body.max(check_http(plan, step)?);
+                }
+            }
             Step::Pause(_) | Step::NewSession => {}
         }
     }

@@ -31,7 +31,7 @@ pub use mix::{Mix, MixError};
 pub use observe::{Endpoint, Observe, Process};
 pub use operation::{
     Body, Check, Extract, ExtractFrom, HttpStep, Keys, MemcachedCommand, MemcachedStep, Operation,
-    Part, Resources, Step, Variable,
+    Part, Resources, Step, Turn, Variable,
 };
 pub use pacing::{Distribution, Pacing};
 pub(crate) use selector::{Chain, Combinator, Match, Test};
@@ -79,6 +79,8 @@ pub struct Plan {
     /// Whether users forget their cookies before every operation, so that the server sees a new
     /// session in each. The connection is kept.
     pub new_session: bool,
+    /// Operations after which a user of the closed model goes.
+    pub repetitions: Option<u64>,
     /// Longest time of a request, connecting included.
     pub request_timeout: Duration,
     /// Longest wait for what is in flight when the run ends. What is not answered then is an error
@@ -167,6 +169,7 @@ impl Plan {
             variables: Vec::new(),
             data: Vec::new(),
             new_session: false,
+            repetitions: None,
             request_timeout: Duration::from_secs(10),
             drain: Duration::from_secs(10),
             gates: Vec::new(),

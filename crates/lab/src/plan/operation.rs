@@ -28,10 +28,23 @@ pub enum Step {
     Parallel(Vec<HttpStep>),
     /// A command to a cache, by memcached's text protocol.
     Memcached(Box<MemcachedStep>),
+    /// One of several: another each time.
+    OneOf(Vec<HttpStep>, Turn),
     /// A pause inside the operation; its time counts.
     Pause(Distribution),
     /// The user comes as somebody new: it forgets its cookies and what its browser has kept.
     NewSession,
+}
+
+/// Which of several comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// One after the other, from the first on, again and again.
+    FromFirst,
+    /// The same, but each user begins at a place of its own, so that not all ask for the same.
+    FromOwn,
+    /// Any, each as likely as the other.
+    Any,
 }
 
 /// An HTTP request, what its reply must be, and what is taken of it.

@@ -161,6 +161,11 @@ impl Report {
         (requests > 0).then(|| used.as_secs_f64() * 1e6 / requests as f64)
     }
 
+    /// Whether to believe it, and why not, in lines.
+    pub fn verdict_text(&self) -> String {
+        text::validity(self)
+    }
+
     /// What to try next, in a line, if anything stands out.
     pub fn hint(&self) -> Option<String> {
         hint::of(self)

@@ -34,7 +34,7 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 /// Whether to believe it, and if not, why.
-fn validity(report: &Report) -> String {
+pub(super) fn validity(report: &Report) -> String {
     let outcome = report.outcome();
     let meaning = match outcome {
         Outcome::Passed if report.verdict.failures.is_empty() => "the figures can be believed",

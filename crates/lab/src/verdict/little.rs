@@ -26,6 +26,10 @@ impl Judge<'_> {
 
     /// Users of the closed model against the times from start to start.
     pub(super) fn users(&self) -> Option<String> {
+        if self.plan.repetitions.is_some() {
+            // Each goes when it has done its part, and so they are not all there until the end.
+            return None;
+        }
         let users = self.level().filter(|_| matches!(self.plan.load, Load::Closed { .. }))?.round();
         let laps = self.measured.laps();
         let computed = laps.sum_s / self.findings.measured.as_secs_f64();

@@ -380,7 +380,7 @@ const FLAGS: &[Flag<BenchArguments>] = &[
 ];
 
 /// Splits `Name: value`. What may be in either is the lab's business.
-fn header(value: OsString) -> Result<(String, String), ValueError> {
+pub fn header(value: OsString) -> Result<(String, String), ValueError> {
     let text = value::text(value)?;
     let (name, value) = text
         .split_once(':')

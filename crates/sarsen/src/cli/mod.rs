@@ -12,6 +12,7 @@ mod null_server;
 mod parse;
 mod runs;
 mod serve;
+mod siege;
 mod tasks;
 mod test;
 mod token;
@@ -26,6 +27,7 @@ pub use errors::ErrorsArguments;
 pub use new::NewArguments;
 pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
+pub use siege::{Repetitions, SiegeArguments};
 pub use tasks::{TasksAction, TasksArguments};
 pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
@@ -49,6 +51,8 @@ pub enum Command {
     Bench(BenchArguments),
     /// `sarsen runs`
     Runs(Box<RunsArguments>),
+    /// `sarsen siege`
+    Siege(SiegeArguments),
     /// `sarsen token`
     Token(TokenArguments),
     /// `sarsen null-server`
@@ -136,7 +140,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 13] {
+fn topics() -> [Topic; 14] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
@@ -144,6 +148,7 @@ fn topics() -> [Topic; 13] {
         test::SPEC.topic(),
         bench::SPEC.topic(),
         runs::SPEC.topic(),
+        siege::SPEC.topic(),
         null_server::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
@@ -155,7 +160,7 @@ fn topics() -> [Topic; 13] {
     ]
 }
 
-fn names() -> [&'static str; 13] {
+fn names() -> [&'static str; 14] {
     topics().map(|topic| topic.name)
 }
 
@@ -170,6 +175,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
         Some("runs") => runs::command(rest),
+        Some("siege") => parse::command(&siege::SPEC, rest, Command::Siege),
         Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),

@@ -59,7 +59,7 @@ const VERDICTS: [&str; 5] = ["PASSED", "FAILED", "INVALID", "KILLED", "RUNNING"]
 /// How the arguments are written.
 pub const SPEC: Spec<RunsArguments> = Spec {
     name: "runs",
-    usage: "ACTION [ID] [+TAG -TAG|TEXT]",
+    usage: "ACTION [ID]",
     about: "List, show, tag and check archived runs.",
     arguments: &[
         Argument { name: "ACTION", about: ACTIONS, store: action },

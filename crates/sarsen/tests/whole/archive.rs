@@ -1,8 +1,8 @@
 //! The archive by the real binary: what is kept when all goes well, when the disk is full, when the
 //! server is away and when the run is killed. What is in a folder is tested in the lab.
 
-use crate::bench::NullServer;
 use crate::harness::{plain_file, run, sarsen};
+use crate::null_server::NullServer;
 use serde_json::Value;
 use std::fs;
 use std::net::TcpListener;

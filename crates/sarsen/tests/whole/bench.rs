@@ -2,38 +2,13 @@
 //! measures is tested in the lab.
 
 use crate::harness::{run, sarsen};
+use crate::null_server::NullServer;
 use crate::on_terminal::OnTerminal;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-
-/// A null server, killed when it is dropped.
-pub struct NullServer {
-    child: Child,
-    pub url: String,
-}
-
-impl NullServer {
-    pub fn start(arguments: &[&str]) -> Self {
-        let mut command = sarsen();
-        command.args(["null-server", "--listen", "127.0.0.1:0"]).args(arguments);
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
-        let mut said = String::new();
-        let stdout = child.stdout.take().expect("a pipe");
-        BufReader::new(stdout).read_line(&mut said).expect("a line");
-        let url = said.split_whitespace().nth(1).expect("its URL").to_owned();
-        Self { child, url }
-    }
-}
-
-impl Drop for NullServer {
-    fn drop(&mut self) {
-        let _gone = self.child.kill();
-        let _reaped = self.child.wait();
-    }
-}
+use std::process::{Command, Output, Stdio};
 
 fn bench(url: &str, arguments: &[&str]) -> Output {
     run(&[&["bench", url, "--warm-up", "0s"], arguments].concat())
