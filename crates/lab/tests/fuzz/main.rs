@@ -37,3 +37,8 @@ fn data_files() {
 fn replies() {
     smoke(TARGETS, "lab-reply", 30_000);
 }
+
+#[test]
+fn metrics() {
+    smoke(TARGETS, "lab-metrics", 30_000);
+}

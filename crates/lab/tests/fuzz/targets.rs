@@ -3,6 +3,7 @@
 
 use crate::target::{SEPARATOR, Target};
 use lab::fuzzing;
+use lab::observe::{Exposition, Sample};
 use lab::target::Target as Url;
 use serde_json::Value;
 
@@ -36,6 +37,15 @@ pub const TARGETS: &[Target] = &[
             b"/\xffhttp://b:81/x/..",
             b"/a\xff//b:81?x",
             b"/a b\xff?\r\nx",
+        ],
+    },
+    Target {
+        name: "lab-metrics",
+        run: metrics,
+        seeds: &[
+            b"# TYPE a counter\na_total{b=\"}\\\"\",c=\"d\"} 7 1.5 # {e=\"f\"} 1\n# EOF\n",
+            b"a_bucket{le=\"+Inf\"} 3\r\na_sum -1.5e3\nx:y NaN\nz\t-Inf 1395066363000\n\n",
+            b"# HELP a b\n# TYPE a histogram\n# UNIT a s\na_count 0\na_created 1",
         ],
     },
     Target {
@@ -169,5 +179,28 @@ fn reply(input: &[u8]) {
         assert!((200..600).contains(status), "{status}");
         assert!(*length <= stream.len() as u64, "{length}");
         assert_eq!(body.len() as u64, *length);
+    }
+}
+
+/// A page of metrics says the same when its samples are written again.
+fn metrics(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let Ok(page) = Exposition::parse(text) else { return };
+    let line = |sample: &Sample<'_>| {
+        let labels = match sample.labels {
+            "" => String::new(),
+            labels => format!("{{{labels}}}"),
+        };
+        format!("{}{labels} {}\n", sample.name, sample.value)
+    };
+    let written: String = page.samples.iter().map(line).collect();
+    let again = Exposition::parse(&written).unwrap_or_else(|error| panic!("{error}"));
+    let rewritten: String = again.samples.iter().map(line).collect();
+    assert_eq!(written, rewritten);
+    for sample in &page.samples {
+        // One of its samples is the first of its kind, and its sum has that in it.
+        assert!(page.sum(sample.name).is_some());
+        assert!(page.value(sample.name, sample.labels).is_some());
+        let _any = page.is_counter(sample.name);
     }
 }
