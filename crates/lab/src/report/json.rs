@@ -14,6 +14,7 @@ pub(super) fn render(report: &Report) -> Value {
         "users": report.users,
         "rate": report.rate,
         "new_session": report.new_session,
+        "transport": report.transport,
         "ramp_up_s": report.ramp_up_time.as_secs_f64(),
         "duration_s": report.duration.as_secs_f64(),
         "requests_per_second": report.requests_per_second(),

@@ -34,6 +34,8 @@ pub struct Report {
     pub rate: Option<f64>,
     /// Whether each operation was a new session.
     pub new_session: bool,
+    /// The protocol, and how connections were used.
+    pub transport: String,
     /// How long the ramp-up was.
     pub ramp_up_time: Duration,
     /// How long the measured interval was.
@@ -93,6 +95,7 @@ impl Report {
             users: plan.load.users_max(),
             rate: planned_rate(&plan.load),
             new_session: plan.new_session,
+            transport: plan.transport.name(),
             ramp_up_time: plan.phases.ramp_up,
             duration: findings.measured,
             ramp_up: of(Phase::RampUp),

@@ -98,6 +98,7 @@ fn describe_load(table: &mut Table, report: &Report) {
         None => format!("{} users, {} loop", report.users, report.model),
     };
     table.row("load", load + sessions);
+    table.row("transport", report.transport.clone());
     let (duration, ramp_up) = (report.duration.as_secs_f64(), report.ramp_up_time.as_secs_f64());
     table.row("measured", format!("{duration:.3} s, after {ramp_up:.3} s of ramp-up"));
 }

@@ -17,6 +17,7 @@ fn users_share_connections_by_their_numbers() {
     let report = report(&streams(hit(&nginx.url("http", "localhost"), 8, 400), 4));
     assert_eq!((report.measured.successes(), report.errors_in_all()), (400, 0));
     assert_eq!(report.connections, 2);
+    assert_eq!(report.to_json()["transport"], "HTTP/2, 4 streams per connection");
     assert!(report.measured.bytes_received() > 400 * BODY.len() as u64);
     let requests = nginx.requests();
     assert_eq!((requests.len(), connections(&requests).len()), (400, 2));
