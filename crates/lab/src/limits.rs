@@ -231,6 +231,29 @@ pub const LOSSES_TOLD_MAX: usize = 10;
 /// to have gone for good: the run ends as FAILED with what was measured.
 pub const SERVER_AWAY_MAX: u64 = 10;
 
+/// Largest scenario file, in bytes. Larger: it is refused.
+pub const SCENARIO_BYTES_MAX: usize = 1 << 20;
+
+/// Largest file of stages or arrivals that a scenario names, in bytes. Larger: a mistake in the
+/// scenario.
+pub const SCENARIO_FILE_BYTES_MAX: usize = 256 << 20;
+
+/// Most recorded arrivals of a scenario, 16 bytes each. More: a mistake in the scenario.
+pub const SCENARIO_ARRIVALS_MAX: usize = 10_000_000;
+
+/// Most operations of a scenario: what is measured of each is kept for each second. More: a
+/// mistake in the scenario.
+pub const SCENARIO_OPERATIONS_MAX: usize = 100;
+
+/// Most steps of an operation. More: a mistake in the scenario.
+pub const SCENARIO_STEPS_MAX: usize = 100;
+
+/// Most variables of a scenario. More: a mistake in the scenario.
+pub const VARIABLES_MAX: usize = 100;
+
+/// Most letters that `{letters:N}` stands for. More: a mistake in the scenario.
+pub const LETTERS_MAX: usize = 1 << 20;
+
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
 

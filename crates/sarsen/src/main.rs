@@ -15,6 +15,7 @@ mod machine;
 mod new;
 mod null_server;
 mod record;
+mod run;
 mod runs;
 mod serve;
 mod siege;
@@ -57,6 +58,10 @@ fn run(command: Command) -> Exit {
             test::run(&arguments).unwrap_or_else(|error| fail(&error, error.exit()))
         }
         Command::Bench(arguments) => match bench::run(arguments) {
+            Ok(finished) => print(&finished.text, finished.exit),
+            Err(error) => fail(&error, error.exit()),
+        },
+        Command::Run(arguments) => match run::run(&arguments) {
             Ok(finished) => print(&finished.text, finished.exit),
             Err(error) => fail(&error, error.exit()),
         },

@@ -77,6 +77,12 @@ fn load(load: &Load) -> Value {
             "last_arrival_s": offsets.last().copied().map(seconds),
             "in_flight_max": in_flight_max,
         }),
+        Load::Numbered { first, times, users } => json!({
+            "model": "numbered",
+            "first": first,
+            "times": times,
+            "users": users,
+        }),
     }
 }
 

@@ -186,6 +186,7 @@ fn piece(plan: Option<&Plan>, one: &Piece) -> String {
         Piece::Coded(coding, coded) => {
             let name = match coding {
                 Coding::Percent => "percent",
+                Coding::Word => "word",
                 Coding::Json => "json",
             };
             let inner = piece(plan, coded);

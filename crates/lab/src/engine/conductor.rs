@@ -2,6 +2,7 @@
 
 use super::budget::Budget;
 use super::desk::Brief;
+use super::numbered::Numbers;
 use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
 use super::watch::Watch;
@@ -81,6 +82,8 @@ pub struct Findings {
     pub latencies_ms: Vec<Option<f64>>,
     /// How far the machine's clock moved against the one that never steps, over the run.
     pub clock_step: Duration,
+    /// Of a numbered load: all numbers before this one are done.
+    pub numbered_done: u64,
     /// Whether the run was ended before its time.
     pub stopped: bool,
 }
@@ -103,16 +106,14 @@ pub enum ServerCpu {
 pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     plan.check()?;
     let routes = reach(&plan.origins, &plan.transport, plan.request_timeout)?;
-    let pid = plan.server_pid;
-    if let Some(pid) = pid {
-        cpu::process(pid).map_err(|source| RunError::ServerCpu { pid, source })?;
-    }
+    check_server(plan.server_pid)?;
     let ledger = Arc::new(Ledger::new(&plan.audit));
     let before = look_before(plan)?;
     let timetable = Timetable::new(plan, Instant::now() + START_LEAD);
     let counters: Vec<Arc<Counters>> = (0..plan.threads).map(|_| Arc::default()).collect();
     let budget = plan.phases.count.map(|count| Arc::new(Budget::new(count)));
     let (ending, ended) = channel::channel(false);
+    let numbers = Numbers::of(&plan.load);
     let brief = Brief {
         prepared: Arc::new(Prepared::new(plan)),
         plan: Arc::new(plan.clone()),
@@ -121,6 +122,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         budget,
         ledger: Arc::clone(&ledger),
         ended,
+        numbers: numbers.clone(),
     };
     // Room for some seconds of each thread, so that sending does not wait.
     let (sender, signals) = sync_channel(16 * plan.threads);
@@ -128,7 +130,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         timetable,
         meter: Meter::new(timetable, counters.clone()),
         watch,
-        server: pid.map(ServerReadings::new),
+        server: plan.server_pid.map(ServerReadings::new),
         open: plan.threads,
         threads: plan.threads,
         harvests: Vec::with_capacity(plan.threads),
@@ -165,10 +167,17 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     })
     .map_err(RunError::Thread)?;
     let mut findings = conductor.found(clock_step(clocks));
+    findings.numbered_done = numbers.map_or(0, |numbers| numbers.done());
     // Of a server that has gone nothing can be asked.
     let before = before.filter(|_| findings.server_gone.is_none());
     findings.audit = before.map(|before| audit::verify(plan, &ledger, &before));
     Ok(findings)
+}
+
+/// Whether the CPU time of the server can be read.
+fn check_server(pid: Option<u32>) -> Result<(), RunError> {
+    let Some(pid) = pid else { return Ok(()) };
+    cpu::process(pid).map(|_| ()).map_err(|source| RunError::ServerCpu { pid, source })
 }
 
 /// What an audit must know of before the run.
@@ -379,6 +388,7 @@ impl Conductor<'_> {
             audit: None,
             server_gone: self.server_gone,
             clock_step,
+            numbered_done: 0,
             stopped: self.stopped,
         }
     }

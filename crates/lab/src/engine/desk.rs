@@ -3,13 +3,14 @@
 
 use super::budget::Budget;
 use super::extract::Finder;
+use super::numbered::Numbers;
 use super::prepared::Prepared;
 use super::timetable::{Phase, Timetable};
 use crate::audit::Ledger;
 use crate::limits::SAMPLES_MAX;
 use crate::measure::{Done, Interval, Sample};
 use crate::memcached;
-use crate::plan::{Load, Plan, Stage};
+use crate::plan::{Plan, Stage};
 use crate::progress::Counters;
 use crate::transport::{Route, Server};
 use std::cell::{Cell, RefCell};
@@ -32,6 +33,8 @@ pub(crate) struct Brief {
     pub(crate) ledger: Arc<Ledger>,
     /// Becomes true when the run ends before its time.
     pub(crate) ended: watch::Receiver<bool>,
+    /// Of a numbered load.
+    pub(crate) numbers: Option<Arc<Numbers>>,
 }
 
 /// See above.
@@ -137,7 +140,7 @@ impl Desk {
     /// The open model measures all that came in the interval, and waits for it: what is slow is
     /// over late, and would be left out otherwise.
     fn phase(&self, from: Instant, now: Instant) -> Phase {
-        let is_open = !matches!(self.brief.plan.load, Load::Closed { .. });
+        let is_open = self.brief.plan.load.is_open();
         self.brief.timetable.phase(from, if is_open { from } else { now })
     }
 

@@ -137,6 +137,7 @@ impl Fill<'_> {
 fn encode(coding: Coding, start: usize, out: &mut Vec<u8>) {
     let plain = |byte: &u8| match coding {
         Coding::Percent => byte.is_ascii_alphanumeric() || b"-._~".contains(byte),
+        Coding::Word => byte.is_ascii_lowercase(),
         Coding::Json => (b' '..0x7F).contains(byte) && *byte != b'"' && *byte != b'\\',
     };
     if out[start..].iter().all(plain) {
@@ -145,7 +146,17 @@ fn encode(coding: Coding, start: usize, out: &mut Vec<u8>) {
     let raw = out.split_off(start);
     match coding {
         Coding::Percent => percent_encode(&raw, plain, out),
+        Coding::Word => out.extend(raw.into_iter().filter_map(letter)),
         Coding::Json => json_escape(&raw, out),
+    }
+}
+
+/// The small letter that stands for a byte in a word.
+fn letter(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0' + b'a'),
+        b'a'..=b'z' => Some(byte),
+        _ => None,
     }
 }
 
@@ -250,6 +261,7 @@ mod tests {
         let cell = Piece::Data { file: 0, column: 1 };
         assert_eq!(coded(Coding::Percent, Piece::Variable(0)), ">a%20b%0A");
         assert_eq!(coded(Coding::Percent, cell.clone()), ">%C3%BC%22");
+        assert_eq!(coded(Coding::Word, Piece::Text(b"907 zA-".to_vec())), ">jahz");
         assert_eq!(coded(Coding::Json, Piece::Variable(0)), ">a b\\n");
         assert_eq!(coded(Coding::Json, cell), ">ü\\\"");
         let all: Vec<u8> = (0..=0x7F).collect();

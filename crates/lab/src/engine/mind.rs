@@ -111,6 +111,7 @@ impl Mind {
     pub(crate) fn arrive(&mut self, plan: &Plan, number: u64) {
         self.seeds = Random::of_stream(plan.seed, number, 1);
         self.arrival = Some(number);
+        self.iterations = number;
     }
 
     /// Draws all that an operation needs before its first step.

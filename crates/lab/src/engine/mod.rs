@@ -14,6 +14,7 @@ mod lane;
 mod memcached;
 mod mind;
 mod multipart;
+mod numbered;
 mod pledges;
 mod prepared;
 pub(crate) mod reference;

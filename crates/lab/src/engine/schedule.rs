@@ -43,7 +43,7 @@ impl Schedule {
     pub(crate) fn new(plan: &Plan, thread: usize, of: usize) -> Option<Self> {
         let (number, of) = (thread as u64, of as u64);
         let times = match &plan.load {
-            Load::Closed { .. } => return None,
+            Load::Closed { .. } | Load::Numbered { .. } => return None,
             Load::Open { rate, arrivals, .. } => {
                 let mut stages = vec![Stage::flat(rate[0].from, plan.phases.ramp_up)];
                 stages.extend(rate);

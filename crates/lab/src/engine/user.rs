@@ -11,7 +11,7 @@ use crate::http1::Jar;
 use crate::limits::RECONNECT_PAUSE;
 use crate::measure::{Done, ErrorClass};
 use crate::memcached;
-use crate::plan::{Load, Pacing, Plan, Position, Stage};
+use crate::plan::{Pacing, Plan, Position, Stage};
 use crate::random::Random;
 use std::rc::Rc;
 use std::time::Duration;
@@ -45,6 +45,8 @@ pub(crate) struct User {
     last_start: Option<Instant>,
     /// When it did.
     last_began: Option<Instant>,
+    /// Whether its last operation failed.
+    has_failed: bool,
 }
 
 impl User {
@@ -68,6 +70,7 @@ impl User {
             operation: 0,
             last_start: None,
             last_began: None,
+            has_failed: false,
             desk,
         }
     }
@@ -98,8 +101,7 @@ impl User {
             if !self.desk.may_start(now) {
                 break;
             }
-            let desk = Rc::clone(&self.desk);
-            let operation = desk.brief.plan.mix.next(&mut self.position, &mut self.choice);
+            let operation = self.choose();
             let finished = self.perform(operation, intended, now).await;
             (intended, now) = self.pause(operation, intended, finished).await;
         }
@@ -147,6 +149,22 @@ impl User {
         (at, Instant::now())
     }
 
+    /// Whether an operation may start now.
+    pub(crate) fn may_start(&self, now: Instant) -> bool {
+        self.desk.may_start(now)
+    }
+
+    /// The next operation of its mix.
+    pub(crate) fn choose(&mut self) -> usize {
+        let desk = Rc::clone(&self.desk);
+        desk.brief.plan.mix.next(&mut self.position, &mut self.choice)
+    }
+
+    /// Whether its last operation failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// Performs an operation that was to start at `intended`, and notes what became of it. It is
     /// `now`; the end is given back.
     pub(crate) async fn perform(
@@ -156,7 +174,7 @@ impl User {
         now: Instant,
     ) -> Instant {
         self.draw(operation);
-        let is_open = !matches!(self.plan().load, Load::Closed { .. });
+        let is_open = self.plan().load.is_open();
         let is_paced = self.plan().operations[operation].pacing != Pacing::None;
         let cycle = self.last_start.filter(|_| is_paced).map(|last| intended - last);
         self.last_start = Some(intended);
@@ -187,6 +205,7 @@ impl User {
         let from = if is_open || is_paced { intended } else { sent };
         self.desk.end(operation, from, finished, &done);
         self.lanes.iter_mut().for_each(Lane::give_back);
+        self.has_failed = class.is_some();
         if class == Some(ErrorClass::Connect) {
             // A server that is away is not answered with a busy loop.
             let end = self.desk.brief.timetable.last;

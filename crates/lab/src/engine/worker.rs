@@ -3,6 +3,7 @@
 
 use super::alarm::Alarm;
 use super::desk::{Brief, Desk};
+use super::numbered;
 use super::schedule::{Arrival, Schedule};
 use super::user::User;
 use crate::cpu;
@@ -116,6 +117,17 @@ impl Worker {
                     let user = User::new(Rc::clone(desk), number);
                     let users = users.clone();
                     tasks.spawn_local(async move { user.live(&users, start).await });
+                }
+            }
+            Load::Numbered { .. } => {
+                for number in self.users.clone() {
+                    let user = User::new(Rc::clone(desk), number);
+                    let numbers = self.brief.numbers.clone();
+                    tasks.spawn_local(async move {
+                        if let Some(numbers) = numbers {
+                            numbered::live(user, numbers).await;
+                        }
+                    });
                 }
             }
             Load::Open { .. } | Load::Replay { .. } => {

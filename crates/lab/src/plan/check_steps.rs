@@ -136,6 +136,17 @@ fn check_path(path: &Template) -> Result<(), PlanError> {
     Err(PlanError::Path(text.collect()))
 }
 
+/// Whether a field of this name may be sent.
+pub(crate) fn check_field(name: &str) -> Result<(), PlanError> {
+    if !is_token(name) {
+        return Err(PlanError::Header(name.to_owned()));
+    }
+    match OWN_FIELDS.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        true => Err(PlanError::OwnHeader(name.to_owned())),
+        false => Ok(()),
+    }
+}
+
 fn check_headers(plan: &Plan, step: &HttpStep) -> Result<(), PlanError> {
     for (name, value) in &step.headers {
         check_template(plan, value)?;
@@ -144,9 +155,9 @@ fn check_headers(plan: &Plan, step: &HttpStep) -> Result<(), PlanError> {
         }
         let is = |own: &&str| name.eq_ignore_ascii_case(own);
         let multipart = matches!(step.body, Body::Multipart(_));
-        let own = OWN_FIELDS.iter().any(is)
-            || (step.conditional && VALIDATORS.iter().any(is))
-            || (multipart && is(&"Content-Type"));
+        check_field(name)?;
+        let own =
+            (step.conditional && VALIDATORS.iter().any(is)) || (multipart && is(&"Content-Type"));
         if own {
             return Err(PlanError::OwnHeader(name.clone()));
         }

@@ -28,6 +28,16 @@ pub enum Load {
         /// As above.
         in_flight_max: usize,
     },
+    /// Each number of a range once; `{iteration}` is the number. It ends with the last, or with the
+    /// first that fails.
+    Numbered {
+        /// The first number.
+        first: u64,
+        /// How many numbers.
+        times: u64,
+        /// Users that take them, each its next when its last is done.
+        users: usize,
+    },
 }
 
 /// A part of the time, over which a number moves evenly from one value to another.
@@ -102,7 +112,13 @@ impl Load {
             Self::Open { arrivals: Arrivals::Poisson, .. } => "open, Poisson arrivals",
             Self::Open { arrivals: Arrivals::Even, .. } => "open, even arrivals",
             Self::Replay { .. } => "open, recorded arrivals",
+            Self::Numbered { .. } => "numbered",
         }
+    }
+
+    /// Whether operations start whatever the server does.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Replay { .. })
     }
 
     /// Most operations at the same time.
@@ -110,6 +126,7 @@ impl Load {
         match self {
             Self::Closed { users } => Stage::largest(users).ceil() as usize,
             Self::Open { in_flight_max, .. } | Self::Replay { in_flight_max, .. } => *in_flight_max,
+            Self::Numbered { users, .. } => *users,
         }
     }
 
@@ -124,6 +141,9 @@ impl Load {
             Self::Open { rate, .. } => rate,
             Self::Replay { offsets, .. } => {
                 return (!offsets.is_sorted()).then(|| "recorded times must ascend".to_owned());
+            }
+            Self::Numbered { times, .. } => {
+                return (*times == 0).then(|| "there is not one number".to_owned());
             }
         };
         let is_number = |value: f64| value.is_finite() && value >= 0.0;

@@ -21,6 +21,7 @@ mod zipf;
 
 pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
 pub use check::PlanError;
+pub(crate) use check_steps::check_field;
 pub use data::{DataError, DataFile, Order, Rows};
 pub use items::{Class, Items, KeyLengths, Values};
 pub(crate) use json_path::JsonStep;

@@ -51,6 +51,9 @@ pub enum Coding {
     /// All but letters, digits and `-._~` percent-encoded (RFC 3986 §2.1): for paths, queries and
     /// forms.
     Percent,
+    /// Digits as the letters a to j, and all else that is no small letter left out: names that are
+    /// made of numbers.
+    Word,
     /// Escaped for the inside of a JSON string (RFC 8259 §7). What is not UTF-8 becomes U+FFFD.
     Json,
 }

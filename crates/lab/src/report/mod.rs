@@ -85,7 +85,7 @@ impl Report {
         };
         let operations: Vec<(String, Tally)> = in_mix(plan).map(named).collect();
         let lag = findings.totals.send_lag();
-        let is_open = !matches!(plan.load, Load::Closed { .. });
+        let is_open = plan.load.is_open();
         let users = Some(plan.load.users_max()).filter(|_| !is_open);
         Self {
             target: plan.name.clone(),
@@ -198,7 +198,7 @@ fn only_method(plan: &Plan) -> Option<String> {
 fn planned_rate(load: &Load) -> Option<f64> {
     match load {
         Load::Open { rate, .. } => Some(Stage::largest(rate)),
-        Load::Closed { .. } | Load::Replay { .. } => None,
+        Load::Closed { .. } | Load::Replay { .. } | Load::Numbered { .. } => None,
     }
 }
 
@@ -208,7 +208,7 @@ fn planned_rate(load: &Load) -> Option<f64> {
 fn omission_gap(plan: &Plan, measured: &Tally) -> Option<f64> {
     let service = measured.service().percentile_ms(0.99)?;
     let response = match &plan.load {
-        Load::Closed { .. } => {
+        Load::Closed { .. } | Load::Numbered { .. } => {
             let interval = Duration::from_secs_f64(measured.service().mean_ms()? / 1000.0);
             measured.response().corrected(interval).percentile_ms(0.99)?
         }

@@ -152,7 +152,7 @@ impl Judge<'_> {
         let stages: &[Stage] = match &self.plan.load {
             Load::Closed { users } => users,
             Load::Open { rate, .. } => rate,
-            Load::Replay { .. } => return None,
+            Load::Replay { .. } | Load::Numbered { .. } => return None,
         };
         let level = stages.first()?.from;
         stages.iter().all(|stage| stage.from == level && stage.to == level).then_some(level)

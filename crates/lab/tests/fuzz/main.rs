@@ -42,3 +42,8 @@ fn replies() {
 fn metrics() {
     smoke(TARGETS, "lab-metrics", 30_000);
 }
+
+#[test]
+fn scenarios() {
+    smoke(TARGETS, "scenario", 20_000);
+}

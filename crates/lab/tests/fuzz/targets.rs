@@ -4,6 +4,7 @@
 use crate::target::{SEPARATOR, Target};
 use lab::fuzzing;
 use lab::observe::{Exposition, Sample};
+use lab::scenario::{Overrides, Scenario, Source};
 use lab::target::Target as Url;
 use serde_json::Value;
 
@@ -68,6 +69,26 @@ pub const TARGETS: &[Target] = &[
         b"\x07HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx",
     ],
 },
+    Target {
+    name: "scenario",
+    run: scenario,
+    seeds: &[
+        b"keys=5\n[servers]\na=\"http://h/b\"\n[variables]\nu=3\nt=\"x{u}\"\n[load]\n\
+          users=\"{u}\"\nthink={exponential=\"5s\",min=\"1s\"}\n[mix]\nweights={a=9,b=1}\n\
+          [operation.a]\n\
+          get=\"/{key}/{t}\"\n[operation.b]\nsteps=[{post=\"/\",form={a=\"{nonce}\"}},\
+          {pause=\"1ms\"}]\n",
+        b"[servers]\na=\"https://[::1]:8\"\n[load]\n\
+          rate=[{from=0,to=9,for=\"2s\"},{to=3,for=\"1m\"}]\nat_once=7\n\
+          arrivals=\"even\"\n[mix.markov]\na={a=50,b=50}\nb=[100,0]\n[operation]\n\
+          a={get=\"/\",cycle={log_normal=\"1s\",sigma=0.5}}\n\
+          b={put=\"/{random:1-6}\",body=\"\\\\{\"}\n",
+        b"[servers]\na=\"http://h\"\n[load]\nusers=2\noperations=9\n[mix]\nsequences=[{weight=2,\
+          of=[\"a\"]}]\n[operation.a]\nget=\"/\"\n[operation.c]\nget=\"/{letters:3}\"\n\
+          [background]\nc={every=\"1s\"}\n[[setup]]\noperation=\"a\"\ntimes=3\n[gates]\n\
+          errors_percent=1\n[gates.latency]\nall={p99_9=\"1s\"}\n[validity]\ndrift=0.5\n",
+    ],
+    },
 ];
 
 fn parts(input: &[u8]) -> Option<(&str, &[u8])> {
@@ -202,5 +223,29 @@ fn metrics(input: &[u8]) {
         assert!(page.sum(sample.name).is_some());
         assert!(page.value(sample.name, sample.labels).is_some());
         let _any = page.is_counter(sample.name);
+    }
+}
+
+/// A mistake has a place in the file; what has none can be run.
+fn scenario(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let source = Source { name: "fuzz.toml", text: &text, folder: None };
+    match Scenario::read(source, &Overrides::default()) {
+        Ok(scenario) => {
+            scenario.plan.check().expect("what was read can be run");
+            for hook in scenario.setup.iter().chain(&scenario.teardown) {
+                hook.plan.check().expect("what comes around it, too");
+            }
+            assert!(!scenario.to_text().is_empty());
+        }
+        Err(mistakes) => {
+            assert!(!mistakes.all.is_empty());
+            let lines = text.split('\n').count();
+            for mistake in &mistakes.all {
+                let (line, column) = mistake.place.unwrap_or((1, 1));
+                let content = text.split('\n').nth(line - 1).unwrap_or_default();
+                assert!(line <= lines && column <= content.chars().count() + 1, "{mistake:?}");
+            }
+        }
     }
 }

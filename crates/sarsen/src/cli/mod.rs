@@ -6,10 +6,10 @@ mod errors;
 mod flag;
 mod help;
 mod load;
-mod nearest;
 mod new;
 mod null_server;
 mod parse;
+mod run;
 mod runs;
 mod serve;
 mod siege;
@@ -25,6 +25,7 @@ pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;
 pub use new::NewArguments;
+pub use run::RunArguments;
 pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
 pub use siege::{Repetitions, SiegeArguments};
@@ -35,6 +36,7 @@ pub use top::TopArguments;
 pub use verify::VerifyArguments;
 
 use flag::Topic;
+use lab::nearest;
 use std::ffi::OsString;
 use thiserror::Error;
 
@@ -51,6 +53,8 @@ pub enum Command {
     Bench(BenchArguments),
     /// `sarsen runs`
     Runs(Box<RunsArguments>),
+    /// `sarsen run`
+    Run(Box<RunArguments>),
     /// `sarsen siege`
     Siege(SiegeArguments),
     /// `sarsen token`
@@ -140,13 +144,14 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 14] {
+fn topics() -> [Topic; 15] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
         serve::SPEC.topic(),
         test::SPEC.topic(),
         bench::SPEC.topic(),
+        run::SPEC.topic(),
         runs::SPEC.topic(),
         siege::SPEC.topic(),
         null_server::SPEC.topic(),
@@ -160,7 +165,7 @@ fn topics() -> [Topic; 14] {
     ]
 }
 
-fn names() -> [&'static str; 14] {
+fn names() -> [&'static str; 15] {
     topics().map(|topic| topic.name)
 }
 
@@ -174,6 +179,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
+        Some("run") => parse::command(&run::SPEC, rest, |run| Command::Run(Box::new(run))),
         Some("runs") => runs::command(rest),
         Some("siege") => parse::command(&siege::SPEC, rest, Command::Siege),
         Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),

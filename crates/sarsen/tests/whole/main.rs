@@ -33,6 +33,7 @@ mod proxies;
 mod quiet;
 mod random;
 mod readme;
+mod scenarios;
 mod siege;
 mod tasks;
 mod tasks_command;

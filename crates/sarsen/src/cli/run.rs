@@ -1,0 +1,300 @@
+//! The arguments of `sarsen run`.
+
+use super::UsageError;
+use super::flag::{Argument, Flag, Spec, Takes};
+use super::value::{self, ValueError};
+use lab::limits::{DURATION_MAX, RATE_MAX, THREADS_MAX, USERS_MAX};
+use lab::scenario::Overrides;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Which scenario, what is different from its file, and what becomes of it.
+#[derive(Debug, Default, PartialEq)]
+pub struct RunArguments {
+    /// A path, or the name of a scenario that ships.
+    pub scenario: String,
+    /// What the command line says instead of the file.
+    pub overrides: Overrides,
+    /// Whether it is only read.
+    pub check: bool,
+    /// Whether its text is shown.
+    pub show: bool,
+    /// Number of times of `[[setup]]` that were done by an earlier run.
+    pub setup_from: u64,
+    /// Whether the report is JSON.
+    pub json: bool,
+    /// Whether nothing is shown while it goes on.
+    pub quiet: bool,
+    /// The folder that the run is archived in, if it is not the usual one.
+    pub runs: Option<PathBuf>,
+    /// Whether nothing is kept that tells this machine from others.
+    pub no_host: bool,
+}
+
+/// How the arguments are written.
+pub const SPEC: Spec<RunArguments> = Spec {
+    name: "run",
+    usage: "SCENARIO [flags]",
+    about: "Carry out a scenario and report what the servers did.",
+    arguments: &[Argument {
+        name: "SCENARIO",
+        about: "a file, or one that ships: see docs/scenarios.md",
+        store: |arguments, value| {
+            arguments.scenario = value::text(value)?;
+            Ok(())
+        },
+    }],
+    flags: FLAGS,
+    check: |arguments| {
+        if arguments.scenario.is_empty() {
+            return Err(UsageError::Missing { command: "run", what: "a scenario" });
+        }
+        if arguments.overrides.users.is_some() && arguments.overrides.rate.is_some() {
+            return Err(UsageError::Missing {
+                command: "run",
+                what: "either --users or --rate, not both",
+            });
+        }
+        Ok(())
+    },
+};
+
+const RATE: &str = "a number of operations a second, up to 10 million";
+
+const FLAGS: &[Flag<RunArguments>] = &[
+    Flag {
+        long: "server",
+        short: None,
+        takes: Takes::Value("NAME=URL", |arguments, value| {
+            arguments.overrides.servers.push(server(value)?);
+            Ok(())
+        }),
+        about: "send to URL what is for the server NAME; URL alone: the first",
+    },
+    Flag {
+        long: "set",
+        short: None,
+        takes: Takes::Value("NAME=VALUE", |arguments, value| {
+            let text = value::text(value)?;
+            let (name, value) = text
+                .split_once('=')
+                .ok_or_else(|| ValueError::expected("a variable and its value, NAME=VALUE"))?;
+            arguments.overrides.variables.push((name.to_owned(), value.to_owned()));
+            Ok(())
+        }),
+        about: "give a variable of the scenario another value",
+    },
+    Flag {
+        long: "users",
+        short: Some('c'),
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.overrides.users = Some(value::count(value, 1..=USERS_MAX as u64)? as usize);
+            Ok(())
+        }),
+        about: "closed model: N users; stages are scaled to N at most",
+    },
+    Flag {
+        long: "rate",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let rate: f64 = value::parsed(value, RATE)?;
+            if !(rate.is_finite() && rate > 0.0 && rate <= RATE_MAX) {
+                return Err(ValueError::expected(RATE));
+            }
+            arguments.overrides.rate = Some(rate);
+            Ok(())
+        }),
+        about: "open model: N operations a second; stages are scaled to N at most",
+    },
+    Flag {
+        long: "at-once",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.overrides.at_once = Some(value::count(value, 1..=USERS_MAX as u64)? as usize);
+            Ok(())
+        }),
+        about: "open model: at most N operations at the same time",
+    },
+    Flag {
+        long: "warm-up",
+        short: None,
+        takes: Takes::Value("TIME", |arguments, value| {
+            arguments.overrides.warm_up = Some(value::duration(value, DURATION_MAX)?);
+            Ok(())
+        }),
+        about: "load for so long before it is measured",
+    },
+    Flag {
+        long: "duration",
+        short: Some('d'),
+        takes: Takes::Value("TIME", |arguments, value| {
+            arguments.overrides.duration = Some(value::duration(value, DURATION_MAX)?);
+            Ok(())
+        }),
+        about: "measure for so long, as 500ms, 15s or 2m",
+    },
+    Flag {
+        long: "seed",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.overrides.seed = Some(value::count(value, 0..=u64::MAX)?);
+            Ok(())
+        }),
+        about: "the same number gives each user the same operations",
+    },
+    Flag {
+        long: "threads",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let threads = value::count(value, 1..=THREADS_MAX as u64)? as usize;
+            arguments.overrides.threads = Some(threads);
+            Ok(())
+        }),
+        about: "threads that make the load",
+    },
+    Flag {
+        long: "server-pid",
+        short: None,
+        takes: Takes::Value("PID", |arguments, value| {
+            let pid = value::count(value, 1..=u64::from(u32::MAX))? as u32;
+            arguments.overrides.server_pid = Some(pid);
+            Ok(())
+        }),
+        about: "report this process's CPU time for each operation too",
+    },
+    Flag {
+        long: "ca",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.overrides.ca = Some(value::file(value)?);
+            Ok(())
+        }),
+        about: "trust the certificates in this file",
+    },
+    Flag {
+        long: "insecure",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.overrides.insecure = true),
+        about: "accept any certificate",
+    },
+    Flag {
+        long: "setup-from",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            arguments.setup_from = value::count(value, 0..=u64::MAX)?;
+            Ok(())
+        }),
+        about: "go on with a setup that was stopped, from its Nth time on",
+    },
+    Flag {
+        long: "check",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.check = true),
+        about: "say what it would do, or every mistake in it, and send nothing",
+    },
+    Flag {
+        long: "show",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.show = true),
+        about: "print the scenario's text, to begin one of your own",
+    },
+    Flag {
+        long: "json",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.json = true),
+        about: "report as one JSON object",
+    },
+    Flag {
+        long: "quiet",
+        short: Some('q'),
+        takes: Takes::Nothing(|arguments| arguments.quiet = true),
+        about: "show nothing while it goes on",
+    },
+    Flag {
+        long: "runs",
+        short: None,
+        takes: Takes::Value("DIR", |arguments, value| {
+            arguments.runs = Some(value::folder(value)?);
+            Ok(())
+        }),
+        about: "keep the run in DIR [$SARSEN_RUNS, or ./runs]",
+    },
+    Flag {
+        long: "no-host",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.no_host = true),
+        about: "keep no hash of this machine's name with it",
+    },
+];
+
+/// `NAME=URL`, or a URL alone, which may have a `=` in it but not before its scheme.
+fn server(value: OsString) -> Result<(Option<String>, String), ValueError> {
+    let text = value::text(value)?;
+    let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
+    Ok(match named {
+        Some((name, url)) => (Some(name.to_owned()), url.to_owned()),
+        None => (None, text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Command, parse};
+    use super::*;
+    use std::time::Duration;
+
+    fn parsed(line: &str) -> Result<RunArguments, String> {
+        match parse(line.split_whitespace().map(OsString::from)) {
+            Ok(Command::Run(arguments)) => Ok(*arguments),
+            Ok(other) => panic!("{line}: {other:?}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn every_flag_has_its_effect() {
+        let line = "run bank.toml --server http://h/?a=b --server cache=http://c --set a=b=c \
+                    --rate 5 --at-once 9 --warm-up 1s -d 2s --seed 3 --threads 2 --server-pid 7 \
+                    --ca f --insecure \
+                    --setup-from 11 --check --show --json \
+                    --quiet --runs r --no-host";
+        let expected = RunArguments {
+            scenario: "bank.toml".into(),
+            overrides: Overrides {
+                servers: vec![
+                    (None, "http://h/?a=b".into()),
+                    (Some("cache".into()), "http://c".into()),
+                ],
+                variables: vec![("a".into(), "b=c".into())],
+                users: None,
+                rate: Some(5.0),
+                at_once: Some(9),
+                warm_up: Some(Duration::from_secs(1)),
+                duration: Some(Duration::from_secs(2)),
+                seed: Some(3),
+                threads: Some(2),
+                server_pid: Some(7),
+                ca: Some("f".into()),
+                insecure: true,
+            },
+            check: true,
+            show: true,
+            setup_from: 11,
+            json: true,
+            quiet: true,
+            runs: Some("r".into()),
+            no_host: true,
+        };
+        assert_eq!(parsed(line), Ok(expected));
+        assert_eq!(parsed("run x -c 4").map(|run| run.overrides.users), Ok(Some(4)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        assert_eq!(parsed("run"), Err("`run` needs a scenario".into()));
+        let both = parsed("run x --users 1 --rate 1");
+        assert_eq!(both, Err("`run` needs either --users or --rate, not both".into()));
+        let unset = parsed("run x --set a").unwrap_err();
+        assert!(unset.contains("NAME=VALUE"), "{unset}");
+    }
+}

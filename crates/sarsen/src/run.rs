@@ -1,0 +1,189 @@
+//! `sarsen run`: finds the scenario, has it carried out with what comes before and after it, and
+//! prints the report.
+
+use crate::bench::{Finished, exit_of, exit_with};
+use crate::cli::RunArguments;
+use crate::exit::Exit;
+use crate::live;
+use crate::record::{self, RecordError};
+use lab::archive::{self, About, Spec};
+use lab::engine::RunError;
+use lab::limits::SCENARIO_BYTES_MAX;
+use lab::nearest;
+use lab::plan::Load;
+use lab::report::Report;
+use lab::scenario::{Hook, Mistakes, Scenario, Source, shipped};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why there is no report.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// There is no such file, and no scenario of that name.
+    #[error(
+        "there is no file \"{got}\", and no scenario of that name ships{}; those that do: {}",
+        nearest::hint(nearest),
+        names().join(", ")
+    )]
+    Unknown {
+        /// What came.
+        got: String,
+        /// The most similar name.
+        nearest: Option<String>,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The scenario has mistakes.
+    #[error("the scenario cannot be run\n{0}")]
+    Mistakes(#[from] Mistakes),
+    /// What comes before the run, or after it, did not succeed.
+    #[error(
+        "{phase} `{name}`: {why}; {done} of {times} were done, in their order; to go on from \
+         there: --setup-from {done}"
+    )]
+    Hook {
+        /// "setup" or "teardown".
+        phase: &'static str,
+        /// The operation.
+        name: String,
+        /// How many there are.
+        times: u64,
+        /// All before this one were done.
+        done: u64,
+        /// What went wrong.
+        why: String,
+    },
+    /// What comes around the run could not be carried out.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The run itself.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl ScenarioError {
+    /// How the process ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Unknown { .. } | Self::Read { .. } | Self::Mistakes(_) => Exit::Usage,
+            Self::Hook { .. } => Exit::Failure,
+            Self::Run(error) => exit_of(error),
+            Self::Record(error) => error.exit(),
+        }
+    }
+}
+
+fn names() -> Vec<&'static str> {
+    shipped().iter().map(|scenario| scenario.name).collect()
+}
+
+/// Runs to the end.
+pub fn run(arguments: &RunArguments) -> Result<Finished, ScenarioError> {
+    let file = ScenarioFile::find(&arguments.scenario)?;
+    if arguments.show {
+        return Ok(Finished { text: file.text, exit: Exit::Success });
+    }
+    let scenario = Scenario::read(file.source(), &arguments.overrides)?;
+    let outline = scenario.to_text();
+    if arguments.check {
+        return Ok(Finished { text: outline, exit: Exit::Success });
+    }
+    if !arguments.quiet {
+        eprintln!("{outline}");
+    }
+    for hook in &scenario.setup {
+        carry_out("setup", hook, (arguments.setup_from, arguments.quiet))?;
+    }
+    let about = About {
+        runs: arguments.runs.clone().unwrap_or_else(archive::folder),
+        spec: Spec::Toml(file.text.clone()),
+        data: scenario.files.clone(),
+        arguments: record::command_line(),
+        build: record::build(),
+        host: !arguments.no_host,
+        ..About::default()
+    };
+    let report = record::carry_out(&scenario.plan, arguments.quiet, Some(&about))?;
+    for hook in &scenario.teardown {
+        carry_out("teardown", hook, (0, arguments.quiet))?;
+    }
+    let text = match arguments.json {
+        true => format!("{}\n", report.to_json()),
+        false => report.to_text(),
+    };
+    Ok(Finished { text, exit: exit_with(&report) })
+}
+
+/// A scenario's text, and where it comes from.
+struct ScenarioFile {
+    name: String,
+    text: String,
+    folder: Option<PathBuf>,
+}
+
+impl ScenarioFile {
+    /// The file of that path, or else the one of that name that ships.
+    fn find(named: &str) -> Result<Self, ScenarioError> {
+        let path = Path::new(named);
+        if path.exists() {
+            let read = |source| ScenarioError::Read { path: path.to_owned(), source };
+            let text = read_file(path).map_err(read)?;
+            let folder = path.parent().map(Path::to_owned);
+            return Ok(Self { name: named.to_owned(), text, folder });
+        }
+        let found = shipped().iter().find(|scenario| scenario.name == named);
+        let found = found.ok_or_else(|| ScenarioError::Unknown {
+            got: named.to_owned(),
+            nearest: nearest::of(named, names()).map(str::to_owned),
+        })?;
+        let name = format!("{}.toml", found.name);
+        Ok(Self { name, text: found.text.to_owned(), folder: None })
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source { name: &self.name, text: &self.text, folder: self.folder.as_deref() }
+    }
+}
+
+/// One byte more than the lab takes at most: enough for it to refuse.
+fn read_file(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(SCENARIO_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Does what comes before the run or after it. Nothing is measured by a setup that failed.
+fn carry_out(
+    phase: &'static str,
+    hook: &Hook,
+    (from, quiet): (u64, bool),
+) -> Result<(), ScenarioError> {
+    let mut hook = hook.clone();
+    if let Load::Numbered { first, times, .. } = &mut hook.plan.load {
+        if from >= *times {
+            return Ok(());
+        }
+        (*first, *times) = (from, *times - from);
+    }
+    let findings = live::carry_out(&hook.plan, quiet, Vec::new())?;
+    let done = findings.numbered_done;
+    let report = Report::new(&hook.plan, &findings);
+    let errors = report.measured.errors();
+    if errors.total() == 0 && done == hook.times {
+        return Ok(());
+    }
+    let why = match errors.total() {
+        0 => "it was ended before its time".to_owned(),
+        _ => format!("not all succeeded: {errors}"),
+    };
+    let Hook { name, times, .. } = hook;
+    Err(ScenarioError::Hook { phase, name, times, done, why })
+}

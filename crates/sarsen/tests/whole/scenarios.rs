@@ -1,0 +1,204 @@
+//! `sarsen run`: each scenario that ships, shortly, against a real server; and what is said of a
+//! scenario that cannot be run.
+
+use crate::harness::{Site, root, run, sarsen};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Output;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+/// Runs a scenario for a moment and gives its report. A short run on a busy machine may well be
+/// INVALID; what is looked at here does not hang on that.
+fn short(name: &str, url: &str, more: &[&str]) -> Value {
+    let server = format!("--server={url}");
+    let brief = ["--duration", "700ms", "--warm-up", "100ms", "--json"];
+    let runs = tempfile::tempdir().expect("a folder");
+    let mut command = sarsen();
+    command.env("SARSEN_RUNS", runs.path()).args(["run", name, &server]).args(brief).args(more);
+    let output = command.output();
+    let output = output.expect("the binary runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report = serde_json::from_str(&text);
+    report.unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Nothing failed, and these operations succeeded.
+fn assert_done(report: &Value, operations: &[&str]) {
+    let errors = report["errors"].as_object().expect("errors by class");
+    assert!(errors.values().all(|count| count == 0), "{report:#}");
+    assert!(report["successes"].as_u64() > Some(0), "{report:#}");
+    for operation in operations {
+        let successes = report["operations"][operation]["successes"].as_u64();
+        assert!(successes > Some(0), "{operation}: {report:#}");
+    }
+}
+
+#[test]
+fn documents() {
+    let server = Site::bare().start();
+    let few = ["--set", "documents=30", "--users", "4"];
+    let report = short("documents", &server.url("/"), &few);
+    assert_done(&report, &["get", "put", "patch", "add", "post"]);
+}
+
+#[test]
+fn olio_mix() {
+    let server = Site::bare().start();
+    // 25 users in 700 ms: enough for the first operation, which is always home.
+    let report = short("olio-mix", &server.url("/"), &["--set", "events=20", "--users", "200"]);
+    assert_done(&report, &["home"]);
+}
+
+#[test]
+fn counter() {
+    let server = Site::with_app(root().join("apps/counter")).start();
+    for mode in [&["--users", "2"][..], &["--set", "think=20ms"]] {
+        assert_done(&short("counter", &server.url("/"), mode), &[]);
+    }
+}
+
+#[test]
+fn transfers_make_and_lose_no_money() {
+    let server = Site::with_app(root().join("apps/bank")).start();
+    for skew in ["skew=0", "skew=1.5"] {
+        let few = ["--set", "accounts=12", "--set", skew, "--users", "4"];
+        assert_done(&short("transfer", &server.url("/"), &few), &["transfer", "look"]);
+        let page = server.get("/").text();
+        // 12 accounts with a million each.
+        assert!(page.contains("id=\"sum\">12000000.00"), "{page}");
+    }
+}
+
+#[test]
+fn atompub_post() {
+    let (address, posted) = atompub();
+    let url = format!("http://{address}/service");
+    assert_done(&short("atompub-post", &url, &["--users", "3"]), &[]);
+    let posted: Vec<(String, String)> = posted.try_iter().collect();
+    assert!(posted.iter().any(|(line, _)| line.starts_with("POST /service/w0 ")), "{posted:?}");
+    for (line, entry) in posted {
+        assert!((600..650).contains(&entry.len()), "{line}: {} bytes", entry.len());
+        assert!(entry.starts_with("<?xml") && entry.trim_end().ends_with("</entry>"), "{entry}");
+    }
+}
+
+/// A server that has created whatever is posted to it. Gives request lines and bodies.
+fn atompub() -> (SocketAddr, Receiver<(String, String)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let (sender, posted) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, sender) = (stream.expect("a connection"), sender.clone());
+            thread::spawn(move || {
+                let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
+                while let Some(request) = request(&mut reader) {
+                    // The test may be over.
+                    let _gone = sender.send(request);
+                    if answer(&stream).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, posted)
+}
+
+fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
+    let mut first = String::new();
+    reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        if line.trim_end().is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':').expect("a field");
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().expect("a length");
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some((first.trim_end().to_owned(), String::from_utf8(body).expect("UTF-8")))
+}
+
+fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
+    stream
+        .write_all(b"HTTP/1.1 201 Created\r\nLocation: /service/w0/1\r\nContent-Length: 0\r\n\r\n")
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_check_says_what_would_be_done_and_sends_nothing() {
+    // Nobody listens there.
+    let output = run(&["run", "olio-mix", "--check", "--server", "http://127.0.0.1:1"]);
+    let (stdout, stderr) = said(&output);
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""));
+    for words in ["33.45 %  tag_search", "at most 5.0 operations/s", "sarsen at http://127.0.0.1:1"]
+    {
+        assert!(stdout.contains(words), "{stdout}");
+    }
+}
+
+#[test]
+fn a_scenario_that_ships_can_be_shown_changed_and_run_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("mine.toml");
+    let (text, _) = said(&run(&["run", "counter", "--show"]));
+    std::fs::write(&path, &text).expect("a file");
+    let path = path.to_str().expect("UTF-8");
+    assert_eq!(run(&["run", path, "--check"]).status.code(), Some(0));
+    std::fs::write(path, text.replace("users = 10", "usres = 10\nthraeds = 1")).expect("a file");
+    let output = run(&["run", path]);
+    let (_, stderr) = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    for words in ["did you mean `users`?", "did you mean `threads`?", ".toml:22:1: ", "2 mistakes"]
+    {
+        assert!(stderr.contains(words), "{words}: {stderr}");
+    }
+}
+
+#[test]
+fn an_unknown_scenario_names_the_nearest() {
+    let output = run(&["run", "documnets"]);
+    let (_, stderr) = said(&output);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr.contains("did you mean `documents`?"), "{stderr}");
+}
+
+#[test]
+fn a_setup_that_fails_says_where_to_go_on_and_nothing_is_measured() {
+    let server = Site::bare().start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.toml");
+
+    let text = format!(
+        "[servers]\nsarsen = \"{}\"\n[load]\nusers = 1\n[operation.get]\nget = \"/db/a/1\"\n\
+         [operation.fill]\nsteps = [{{ put = \"/db/a/{{iteration}}\", body = \"{{iteration}}\", \
+         type = \"application/json\" }}]\n[operation.bad]\nput = \"/nowhere/{{iteration}}\"\n\
+         [[setup]]\noperation = \"fill\"\ntimes = 5\nusers = 2\n\
+         [[setup]]\noperation = \"bad\"\ntimes = 5\nusers = 2\n",
+        server.url("/")
+    );
+    std::fs::write(&path, text).expect("a file");
+    let runs = folder.path().join("runs");
+    let output = sarsen().env("SARSEN_RUNS", &runs).arg("run").arg(&path).output();
+    let output = output.expect("the binary runs");
+    let (stdout, stderr) = said(&output);
+    assert_eq!((output.status.code(), stdout.as_str()), (Some(1), ""), "{stderr}");
+    assert!(stderr.contains("setup `bad`"), "{stderr}");
+    assert!(stderr.contains("--setup-from 0"), "{stderr}");
+    assert!(!runs.exists(), "nothing was measured");
+    for key in 0..5 {
+        assert_eq!(server.get(&format!("/db/a/{key}")).status, 200);
+    }
+}
