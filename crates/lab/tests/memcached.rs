@@ -11,6 +11,7 @@ use lab::plan::{
 };
 use lab::progress::Tick;
 use lab::report::Report;
+use lab::scenario::{Overrides, Scenario, Source, shipped};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -361,4 +362,48 @@ fn plans_that_cannot_be_run_are_refused() {
     assert!(unknown.contains("server 1 does not exist"), "{unknown}");
     let items = fault(&|plan| plan.items.values = Values::Classes(Vec::new()));
     assert!(items.contains("classes"), "{items}");
+}
+
+#[test]
+fn the_scenario_that_ships_runs() {
+    let server = Server::start(&[]);
+    let found_scenario = shipped().iter().find(|shipped| shipped.name == "memcached-olio").unwrap();
+    let source = Source { name: "memcached-olio", text: found_scenario.text, folder: None };
+    for (items, pipeline) in [("olio", "1"), ("etc", "4")] {
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let overrides = Overrides {
+            servers: vec![(None, format!("memcached://{}", server.address))],
+            variables: vec![
+                set("items_count", "2000"),
+                set("items", items),
+                set("pipeline", pipeline),
+                set("skew", "0.99"),
+            ],
+            users: Some(8),
+            ..Overrides::default()
+        };
+        let scenario = Scenario::read(source, &overrides).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(server.ask("flush_all\r\n"), "OK\r\n");
+        for hook in &scenario.setup {
+            let findings = found(&hook.plan);
+            let phases = [Phase::RampUp, Phase::Measured, Phase::Drain];
+            let operations = || 0..hook.plan.operations.len();
+            let all = phases.map(|phase| findings.totals.phase(phase, operations()));
+            assert_eq!(all.iter().map(Tally::successes).sum::<u64>(), 2_000);
+            assert_eq!(all.iter().map(|tally| tally.errors().total()).sum::<u64>(), 0);
+            assert_eq!(server.items(), 2_000);
+        }
+        let mut plan = scenario.plan.clone();
+        plan.phases.ramp_up = Duration::ZERO;
+        plan.phases.measured = PATIENCE;
+        plan.phases.count = Some(4_000);
+        plan.load = Load::Closed { users: vec![Stage::flat(8.0, PATIENCE)] };
+        let findings = found(&plan);
+        let (get, set) = (all(&findings, 0), all(&findings, 1));
+        assert_eq!((get.errors().to_string(), set.errors().to_string()), Default::default());
+        assert_eq!(get.operations() + set.operations(), 4_000);
+        // 90 %, within four standard deviations.
+        assert!((3_524..=3_676).contains(&get.operations()), "{}", get.operations());
+        assert_eq!((get.hits(), get.misses()), (get.operations(), 0));
+    }
 }

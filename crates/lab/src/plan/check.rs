@@ -128,7 +128,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     if let Some(fault) = plan.load.fault() {
         return Err(PlanError::Load(fault));
     }
-    let is_closed = matches!(plan.load, Load::Closed { .. });
+    let is_closed = matches!(plan.load, Load::Closed { .. } | Load::Numbered { .. });
     if let Some(fault) = plan.transport.fault(is_closed) {
         return Err(PlanError::Transport(fault));
     }

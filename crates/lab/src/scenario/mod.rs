@@ -8,6 +8,7 @@ mod gates;
 mod hooks;
 mod http;
 mod load;
+mod memcached;
 mod mistakes;
 mod mix;
 mod operations;
@@ -31,7 +32,7 @@ use crate::limits::{
     DURATION_MAX, REQUEST_TIMEOUT_MAX, SCENARIO_BYTES_MAX, VARIABLES_MAX, ZIPF_EXPONENT_MAX,
     ZIPF_KEYS_MAX,
 };
-use crate::plan::{Background, Gate, Keys, Mix, Pacing, Plan, Validity, Variable};
+use crate::plan::{Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
 use files::Files;
 use mistakes::{Book, hint};
 use operations::{Around, Names};
@@ -327,6 +328,11 @@ impl<'a> Reader<'a> {
             section.close();
             validity
         });
+        let items = root.section("items").map_or_else(Items::default, |section| {
+            let items = memcached::items(&section);
+            section.close();
+            items
+        });
         let transport = root.section("transport");
         let how = transport::read(transport.as_ref(), self.files, self.overrides);
         if let Some(section) = transport {
@@ -334,6 +340,7 @@ impl<'a> Reader<'a> {
         }
         Plan {
             keys,
+            items,
             transport: how,
             seed: self.overrides.seed.unwrap_or(seed),
             new_session,

@@ -1,6 +1,7 @@
 //! `[operation.NAME]`: what users do, as steps.
 
 use super::http;
+use super::memcached;
 use super::mistakes::hint;
 use super::pacing;
 use super::section::{Section, Value};
@@ -139,9 +140,12 @@ fn step(section: &Section<'_>, around: &Around<'_>) -> Option<Step> {
         }
         return Some(Step::NewSession);
     }
+    if !section.which(&["memcached"]).is_empty() {
+        return memcached::read(section, around).map(|step| Step::Memcached(Box::new(step)));
+    }
     if !http::is_request(section) {
-        let what = "expected a step: a request like get = \"/\", or one of pause, parallel and \
-                    new_session";
+        let what = "expected a step: a request like get = \"/\", or one of pause, parallel, \
+                    memcached and new_session";
         section.book.missing(&section.span, format!("`{}`: {what}", section.name));
         return None;
     }

@@ -11,6 +11,8 @@ pub(super) struct Servers(Vec<Server>);
 
 struct Server {
     name: String,
+    /// Whether its URL is `memcached://`.
+    is_cache: bool,
     /// None: its URL cannot be used, which has been said.
     target: Option<(Origin, String)>,
 }
@@ -47,7 +49,8 @@ impl Servers {
                 }
                 None => of_file(&entry.value),
             };
-            Server { name: entry.key.clone(), target }
+            let is_cache = target.as_ref().is_some_and(|(_, is_cache)| *is_cache);
+            Server { name: entry.key.clone(), is_cache, target: target.map(|(target, _)| target) }
         });
         Self(read.collect())
     }
@@ -71,6 +74,28 @@ impl Servers {
         Some((number, prefix))
     }
 
+    /// The servers that have the items of a step: those that it names, or else all of
+    /// `memcached://`.
+    pub(super) fn caches(
+        &self,
+        named: Option<&Value<'_>>,
+        section: &Section<'_>,
+    ) -> Option<Vec<usize>> {
+        let found: Vec<usize> = match named {
+            None => (0..self.0.len()).filter(|server| self.0[*server].is_cache).collect(),
+            Some(value) => {
+                let values = value.one_or_more();
+                let servers = values.iter().map(|value| self.of(Some(value)).map(|(it, _)| it));
+                servers.collect::<Option<_>>()?
+            }
+        };
+        if found.is_empty() && self.0.iter().all(|server| server.target.is_some()) {
+            let what = "there is no server for it; expected one like cache = \"memcached://HOST\"";
+            section.book.missing(&section.span, format!("`{}`: {what}", section.name));
+        }
+        (!found.is_empty()).then_some(found)
+    }
+
     /// For the plan.
     pub(super) fn origins(&self) -> Option<Vec<Origin>> {
         let origin = |server: &Server| server.target.as_ref().map(|(origin, _)| origin.clone());
@@ -83,17 +108,43 @@ impl Servers {
     }
 }
 
-fn of_file(value: &Value<'_>) -> Option<(Origin, String)> {
+fn of_file(value: &Value<'_>) -> Option<Found> {
     parse(&value.text()?).map_err(|why| value.wrong(why)).ok()
 }
 
+/// A server with what goes before its paths, and whether it is a cache.
+type Found = ((Origin, String), bool);
+
+/// memcached's port.
+const CACHE_PORT: u16 = 11_211;
+
 /// The server of a URL, and its path without a slash at the end.
-fn parse(url: &str) -> Result<(Origin, String), String> {
+fn parse(url: &str) -> Result<Found, String> {
+    if let Some(authority) = url.strip_prefix("memcached://") {
+        return parse_cache(authority).map(|found| (found, true));
+    }
     let target: Target =
         url.parse().map_err(|error: crate::target::TargetError| error.to_string())?;
     let path = target.path();
     if path.contains('?') {
         return Err(format!("expected a URL without a query; got \"{url}\""));
     }
-    Ok((target.origin(), path.trim_end_matches('/').to_owned()))
+    Ok(((target.origin(), path.trim_end_matches('/').to_owned()), false))
+}
+
+/// Host and port of a cache.
+fn parse_cache(authority: &str) -> Result<(Origin, String), String> {
+    let authority = authority.trim_end_matches('/');
+    // Colons in brackets belong to an address.
+    let after = authority.rsplit(']').next().unwrap_or_default();
+    let url = match after.contains(':') {
+        true => format!("http://{authority}"),
+        false => format!("http://{authority}:{CACHE_PORT}"),
+    };
+    let target: Target =
+        url.parse().map_err(|error: crate::target::TargetError| error.to_string())?;
+    match target.path() {
+        "/" => Ok((target.origin(), String::new())),
+        path => Err(format!("a cache has no paths; got \"{path}\"")),
+    }
 }

@@ -18,7 +18,8 @@ macro_rules! ship {
     };
 }
 
-const SHIPPED: &[Shipped] = ship!["atompub-post", "counter", "documents", "olio-mix", "transfer"];
+const SHIPPED: &[Shipped] =
+    ship!["atompub-post", "counter", "documents", "memcached-olio", "olio-mix", "transfer"];
 
 /// All of them, by name.
 pub fn shipped() -> &'static [Shipped] {
