@@ -14,6 +14,7 @@ mod logger;
 mod machine;
 mod new;
 mod null_server;
+mod queue;
 mod record;
 mod run;
 mod runs;
@@ -65,6 +66,8 @@ fn run(command: Command) -> Exit {
             Ok(finished) => print(&finished.text, finished.exit),
             Err(error) => fail(&error, error.exit()),
         },
+        Command::Submit(arguments) => queued(queue::submit(&arguments)),
+        Command::Queue(arguments) => queued(queue::run(&arguments)),
         Command::Runs(arguments) => match runs::run(&arguments) {
             Ok(answer) => print(&answer.text, answer.exit),
             Err(error) => fail(&error, Exit::Failure),
@@ -110,6 +113,14 @@ fn serve(arguments: &cli::ServeArguments) -> Exit {
     }
     match serve::run(arguments) {
         Ok(()) => Exit::Success,
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+/// What a command of the queue comes to.
+fn queued(answer: Result<queue::Answer, queue::QueueCommandError>) -> Exit {
+    match answer {
+        Ok(answer) => print(&answer.text, answer.exit),
         Err(error) => fail(&error, error.exit()),
     }
 }

@@ -109,7 +109,7 @@ pub fn run(arguments: &RunArguments) -> Result<Finished, ScenarioError> {
         arguments: record::command_line(),
         build: record::build(),
         host: !arguments.no_host,
-        ..About::default()
+        id: arguments.id.clone(),
     };
     let report = record::carry_out(&scenario.plan, arguments.quiet, Some(&about))?;
     for hook in &scenario.teardown {
@@ -123,15 +123,18 @@ pub fn run(arguments: &RunArguments) -> Result<Finished, ScenarioError> {
 }
 
 /// A scenario's text, and where it comes from.
-struct ScenarioFile {
+pub struct ScenarioFile {
+    /// As mistakes name it.
     name: String,
-    text: String,
+    /// What is in it.
+    pub text: String,
+    /// Where it is; none: it ships.
     folder: Option<PathBuf>,
 }
 
 impl ScenarioFile {
     /// The file of that path, or else the one of that name that ships.
-    fn find(named: &str) -> Result<Self, ScenarioError> {
+    pub fn find(named: &str) -> Result<Self, ScenarioError> {
         let path = Path::new(named);
         if path.exists() {
             let read = |source| ScenarioError::Read { path: path.to_owned(), source };
@@ -148,8 +151,21 @@ impl ScenarioFile {
         Ok(Self { name, text: found.text.to_owned(), folder: None })
     }
 
-    fn source(&self) -> Source<'_> {
+    /// What is read.
+    pub fn source(&self) -> Source<'_> {
         Source { name: &self.name, text: &self.text, folder: self.folder.as_deref() }
+    }
+
+    /// The name of the file alone.
+    pub fn file_name(&self) -> String {
+        let name = Path::new(&self.name).file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
+    /// Where a file that it names is below its folder; the whole path, if it is elsewhere.
+    pub fn below(&self, file: &Path) -> PathBuf {
+        let folder = self.folder.as_deref().unwrap_or(Path::new(""));
+        file.strip_prefix(folder).unwrap_or(file).to_owned()
     }
 }
 

@@ -9,6 +9,7 @@ mod load;
 mod new;
 mod null_server;
 mod parse;
+mod queue;
 mod run;
 mod runs;
 mod serve;
@@ -25,6 +26,7 @@ pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;
 pub use new::NewArguments;
+pub use queue::{QueueAction, QueueArguments, SubmitArguments};
 pub use run::RunArguments;
 pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
@@ -57,6 +59,10 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// `sarsen siege`
     Siege(SiegeArguments),
+    /// `sarsen submit`
+    Submit(Box<SubmitArguments>),
+    /// `sarsen status`, `wait`, `cancel`, `log`, `queue`
+    Queue(QueueArguments),
     /// `sarsen token`
     Token(TokenArguments),
     /// `sarsen null-server`
@@ -144,16 +150,22 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 15] {
+fn topics() -> [Topic; 21] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
         serve::SPEC.topic(),
         test::SPEC.topic(),
         bench::SPEC.topic(),
-        run::SPEC.topic(),
         runs::SPEC.topic(),
         siege::SPEC.topic(),
+        run::SPEC.topic(),
+        queue::SUBMIT.topic(),
+        queue::STATUS.topic(),
+        queue::WAIT.topic(),
+        queue::CANCEL.topic(),
+        queue::LOG.topic(),
+        queue::RUN.topic(),
         null_server::SPEC.topic(),
         verify::SPEC.topic(),
         token::SPEC.topic(),
@@ -165,7 +177,7 @@ fn topics() -> [Topic; 15] {
     ]
 }
 
-fn names() -> [&'static str; 15] {
+fn names() -> [&'static str; 21] {
     topics().map(|topic| topic.name)
 }
 
@@ -179,9 +191,15 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("serve") => parse::command(&serve::SPEC, rest, Command::Serve),
         Some("test") => parse::command(&test::SPEC, rest, Command::Test),
         Some("bench") => parse::command(&bench::SPEC, rest, Command::Bench),
-        Some("run") => parse::command(&run::SPEC, rest, |run| Command::Run(Box::new(run))),
         Some("runs") => runs::command(rest),
         Some("siege") => parse::command(&siege::SPEC, rest, Command::Siege),
+        Some("run") => parse::command(&run::SPEC, rest, |run| Command::Run(Box::new(run))),
+        Some("submit") => queue::submit(rest),
+        Some("status") => queue::command(QueueAction::Status, rest),
+        Some("wait") => queue::command(QueueAction::Wait, rest),
+        Some("cancel") => queue::command(QueueAction::Cancel, rest),
+        Some("log") => queue::command(QueueAction::Log, rest),
+        Some("queue") => queue::command(QueueAction::Run, rest),
         Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),

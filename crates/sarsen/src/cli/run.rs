@@ -3,6 +3,7 @@
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
+use lab::archive::RunId;
 use lab::limits::{DURATION_MAX, RATE_MAX, THREADS_MAX, USERS_MAX};
 use lab::scenario::Overrides;
 use std::ffi::OsString;
@@ -27,6 +28,8 @@ pub struct RunArguments {
     pub quiet: bool,
     /// The folder that the run is archived in, if it is not the usual one.
     pub runs: Option<PathBuf>,
+    /// The id of the run, if the queue has given it out.
+    pub id: Option<RunId>,
     /// Whether nothing is kept that tells this machine from others.
     pub no_host: bool,
 }
@@ -34,7 +37,7 @@ pub struct RunArguments {
 /// How the arguments are written.
 pub const SPEC: Spec<RunArguments> = Spec {
     name: "run",
-    usage: "SCENARIO [flags]",
+    usage: "SCENARIO",
     about: "Carry out a scenario and report what the servers did.",
     arguments: &[Argument {
         name: "SCENARIO",
@@ -59,6 +62,8 @@ pub const SPEC: Spec<RunArguments> = Spec {
     },
 };
 
+const ID: &str = "an id such as 20261122T101500Z-counter-7f3a";
+
 const RATE: &str = "a number of operations a second, up to 10 million";
 
 const FLAGS: &[Flag<RunArguments>] = &[
@@ -69,7 +74,7 @@ const FLAGS: &[Flag<RunArguments>] = &[
             arguments.overrides.servers.push(server(value)?);
             Ok(())
         }),
-        about: "send to URL what is for the server NAME; URL alone: the first",
+        about: "send there what is for server NAME; URL alone: the first",
     },
     Flag {
         long: "set",
@@ -91,7 +96,7 @@ const FLAGS: &[Flag<RunArguments>] = &[
             arguments.overrides.users = Some(value::count(value, 1..=USERS_MAX as u64)? as usize);
             Ok(())
         }),
-        about: "closed model: N users; stages are scaled to N at most",
+        about: "closed model: N users; scales stages",
     },
     Flag {
         long: "rate",
@@ -104,7 +109,7 @@ const FLAGS: &[Flag<RunArguments>] = &[
             arguments.overrides.rate = Some(rate);
             Ok(())
         }),
-        about: "open model: N operations a second; stages are scaled to N at most",
+        about: "open model: N operations a second; scales stages",
     },
     Flag {
         long: "at-once",
@@ -190,7 +195,7 @@ const FLAGS: &[Flag<RunArguments>] = &[
         long: "check",
         short: None,
         takes: Takes::Nothing(|arguments| arguments.check = true),
-        about: "say what it would do, or every mistake in it, and send nothing",
+        about: "say what it would do, or all mistakes; send nothing",
     },
     Flag {
         long: "show",
@@ -218,6 +223,15 @@ const FLAGS: &[Flag<RunArguments>] = &[
             Ok(())
         }),
         about: "keep the run in DIR [$SARSEN_RUNS, or ./runs]",
+    },
+    Flag {
+        long: "id",
+        short: None,
+        takes: Takes::Value("ID", |arguments, value| {
+            arguments.id = Some(value::parsed_by(value, RunId::parse, ID)?);
+            Ok(())
+        }),
+        about: "keep it under this id, which the queue has given out",
     },
     Flag {
         long: "no-host",
@@ -257,7 +271,7 @@ mod tests {
                     --rate 5 --at-once 9 --warm-up 1s -d 2s --seed 3 --threads 2 --server-pid 7 \
                     --ca f --insecure \
                     --setup-from 11 --check --show --json \
-                    --quiet --runs r --no-host";
+                    --quiet --runs r --no-host --id 20261122T101500Z-a-7f3a";
         let expected = RunArguments {
             scenario: "bank.toml".into(),
             overrides: Overrides {
@@ -284,6 +298,7 @@ mod tests {
             quiet: true,
             runs: Some("r".into()),
             no_host: true,
+            id: RunId::parse("20261122T101500Z-a-7f3a"),
         };
         assert_eq!(parsed(line), Ok(expected));
         assert_eq!(parsed("run x -c 4").map(|run| run.overrides.users), Ok(Some(4)));

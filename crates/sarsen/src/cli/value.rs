@@ -46,6 +46,15 @@ pub fn parsed<V: FromStr>(value: OsString, what: &str) -> Result<V, ValueError> 
     text(value)?.parse().map_err(|_why| ValueError::expected(what))
 }
 
+/// The same of a value that `read` knows how to read.
+pub fn parsed_by<V>(
+    value: OsString,
+    read: fn(&str) -> Option<V>,
+    what: &str,
+) -> Result<V, ValueError> {
+    read(&text(value)?).ok_or_else(|| ValueError::expected(what))
+}
+
 /// A whole number within `range`.
 pub fn count(value: OsString, range: RangeInclusive<u64>) -> Result<u64, ValueError> {
     let (least, most) = (range.start(), range.end());

@@ -30,6 +30,7 @@ mod on_terminal;
 #[path = "../../../faces/tests/http/patience.rs"]
 mod patience;
 mod proxies;
+mod queue;
 mod quiet;
 mod random;
 mod readme;
