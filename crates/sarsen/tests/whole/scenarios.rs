@@ -161,7 +161,7 @@ fn a_scenario_that_ships_can_be_shown_changed_and_run_from_a_file() {
     let output = run(&["run", path]);
     let (_, stderr) = said(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    for words in ["did you mean `users`?", "did you mean `threads`?", ".toml:22:1: ", "2 mistakes"]
+    for words in ["did you mean `users`?", "did you mean `threads`?", ".toml:19:1: ", "2 mistakes"]
     {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
