@@ -54,6 +54,9 @@ impl Numbers {
 
 /// A user takes numbers as long as there are any, and performs the mix with each.
 pub(crate) async fn live(mut user: User, numbers: Arc<Numbers>) {
+    // What comes earlier belongs to no interval.
+    let start = user.timetable().start;
+    user.sleep_until(start).await;
     while user.may_start(Instant::now()) {
         let Some(number) = numbers.take() else { break };
         user.arrive(number);
