@@ -7,7 +7,7 @@ use lab::archive::{self, About, Spec};
 use lab::engine::RunError;
 use lab::hit::{Hit, Request};
 use lab::limits::REQUEST_BODY_BYTES_MAX;
-use lab::plan::Gate;
+use lab::plan::{Endpoint, Gate};
 use lab::report::Report;
 use lab::target::TargetError;
 use lab::transport::ReachError;
@@ -78,7 +78,9 @@ pub struct Finished {
 pub fn run(arguments: BenchArguments) -> Result<Finished, BenchError> {
     let (json, glass, quiet) = (arguments.json, arguments.glass, arguments.quiet);
     let about = about(&arguments);
-    let plan = hit(arguments)?.plan();
+    let endpoints = endpoints(&arguments.metrics)?;
+    let mut plan = hit(arguments)?.plan();
+    plan.observe.endpoints = endpoints;
     let report = record::carry_out(&plan, quiet, about.as_ref())?;
     Ok(Finished { text: render(&report, json, glass), exit: exit_with(&report) })
 }
@@ -104,6 +106,14 @@ fn about(arguments: &BenchArguments) -> Option<About> {
         host: !arguments.no_host,
         ..About::default()
     })
+}
+
+fn endpoints(urls: &[String]) -> Result<Vec<Endpoint>, TargetError> {
+    let name = |i: usize| if i == 0 { "metrics".to_owned() } else { format!("metrics-{}", i + 1) };
+    let endpoint = |(i, url): (usize, &String)| {
+        Ok(Endpoint { name: name(i), target: url.parse()?, headers: Vec::new(), only: Vec::new() })
+    };
+    urls.iter().enumerate().map(endpoint).collect()
 }
 
 /// Users of the open model come into being as they are needed, so there may be many.

@@ -19,6 +19,11 @@ fn values_of_json() {
 }
 
 #[test]
+fn urls_of_siege() {
+    smoke(TARGETS, "siege-urls", 30_000);
+}
+
+#[test]
 fn pages() {
     smoke(TARGETS, "lab-page", 5_000);
 }

@@ -5,6 +5,7 @@ use crate::target::{SEPARATOR, Target};
 use lab::fuzzing;
 use lab::observe::{Exposition, Sample};
 use lab::scenario::{Overrides, Scenario, Source};
+use lab::siege::urls::{self, Content, Entry};
 use lab::target::Target as Url;
 use serde_json::Value;
 
@@ -17,6 +18,15 @@ pub const TARGETS: &[Target] = &[
             b"$.items[*]['a b'].*\xff{\"items\":[{\"a b\":{\"x\":[1,[2]],\"y\":{}}},true,{}]}",
             b"/\xff {\"\":\"\"} ",
             b"$[2]\xff[[\"]\"],{\"}\":1},\"\\\"\"]",
+        ],
+    },
+    Target {
+        name: "siege-urls",
+        run: siege_urls,
+        seeds: &[
+            b"# x\nHOST=a.b\n$(HOST)/c?d=1\nhttp://${HOST}:81/ POST a=1&b=2\n$HOST/e PUT <f.jpg\n",
+            b"www.example.com\nhttp://[::1]:8080/\\$x DELETE\nhttps://a/\xc3\xbc HEAD\n",
+            b"ftp://a/\nhttp://a/ POTS\n$(NOBODY)/\n$(OPEN\n=\nhttp://:1/\n",
         ],
     },
     Target {
@@ -148,6 +158,32 @@ fn page(input: &[u8]) {
     fuzzing::page(selector, Some("href"), page);
     assert!(fuzzing::page("html", None, page).flatten().is_some());
     assert!(fuzzing::parts(page).iter().all(|reference| !reference.trim().is_empty()));
+}
+
+/// What was read is read again from what it is, written out; a mistake has a line of the file.
+fn siege_urls(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let lines = text.lines().count();
+    match urls::read(&text, &|_| None) {
+        Ok(entries) => {
+            let again: String = entries.iter().map(written).collect();
+            let read = urls::read(&again, &|_| None).unwrap();
+            let shown = |entries: &[Entry]| entries.iter().map(written).collect::<Vec<String>>();
+            assert_eq!(shown(&read), shown(&entries));
+        }
+        Err(mistakes) => assert!(mistakes.iter().all(|mistake| mistake.line <= lines)),
+    }
+}
+
+/// A line of the file, with nothing left to be filled in.
+fn written(entry: &Entry) -> String {
+    let body = match &entry.body {
+        Content::None => String::new(),
+        Content::Text(text) => text.clone(),
+        Content::File(path) => format!("<{path}"),
+    };
+    let line = format!("{} {} {body}", entry.target, entry.method);
+    format!("{}\n", line.replace('$', "\\$"))
 }
 
 /// A path is one that can be sent, and leads to itself.

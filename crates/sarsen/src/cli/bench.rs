@@ -50,6 +50,8 @@ pub struct BenchArguments {
     pub transport: Transport,
     /// A server on this machine whose CPU time is reported too.
     pub pid: Option<u32>,
+    /// Pages of metrics that are read once a second.
+    pub metrics: Vec<String>,
     /// What the run must keep.
     pub gates: Vec<Gate>,
     /// Whether it is kept in the folder of runs.
@@ -97,6 +99,7 @@ impl Default for BenchArguments {
             threads: 1,
             transport: Transport::default(),
             pid: None,
+            metrics: Vec::new(),
             gates: Vec::new(),
             archive: false,
             runs: None,
@@ -330,6 +333,15 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         about: "report this process's CPU time for each request too",
     },
     Flag {
+        long: "metrics",
+        short: None,
+        takes: Takes::Value("URL", |arguments, value| {
+            arguments.metrics.push(value::text(value)?);
+            Ok(())
+        }),
+        about: "read the server's metrics there once a second",
+    },
+    Flag {
         long: "gate",
         short: None,
         takes: Takes::Value("'NAME<N'", |arguments, value| {
@@ -431,6 +443,7 @@ mod tests {
         let line = "bench u -c 64 --rate 0.5 --arrivals even --warm-up 2s -d15s -n 9 --new-session \
             --method PUT --header D:e --body @file --keys 1000 --seed 3 --timeout 500ms \
             --threads 2 --streams 8 --http2 --no-keep-alive --ca roots.pem --insecure --pid 7 \
+            --metrics m \
             --gate errors<50% --archive --runs kept --no-host -q --json --glass --header";
         let words: Vec<&str> = line.split_whitespace().chain(["A: b:c"]).collect();
         let expected = BenchArguments {
@@ -451,6 +464,7 @@ mod tests {
             threads: 2,
             transport: transport(),
             pid: Some(7),
+            metrics: vec!["m".into()],
             gates: vec![Gate::Errors { at_most: 0.5 }],
             archive: true,
             runs: Some("kept".into()),
