@@ -17,7 +17,7 @@ pub struct VerifyArguments {
 pub const SPEC: Spec<VerifyArguments> = Spec {
     name: "verify",
     usage: "--data DIR",
-    about: "Read a whole repository and check it; nothing is changed.",
+    about: "Read a whole repository and check it; change nothing.",
     arguments: &[],
     flags: &[Flag {
         long: "data",
