@@ -124,8 +124,8 @@ impl Glass {
         let mut command = Command::new(&self.sarsen);
         command.args(["run", "counter", "--server", &format!("sarsen={}", server.origin)]);
         command.args(["--users", &row.users.to_string()]).args(row.mode.flags());
-        command.args(["--duration", &format!("{}s", self.seconds), "--json", "--runs"]);
-        command.arg(self.folder.join("runs")).args(["--server-pid", &server.pid().to_string()]);
+        command.args(["--duration", &format!("{}s", self.seconds), "--json", "-q", "--runs"]);
+        command.arg(self.folder.join("runs")).args(["--pid", &server.pid().to_string()]);
         run_lab(&mut command)
     }
 }

@@ -158,7 +158,7 @@ const FLAGS: &[Flag<RunArguments>] = &[
         about: "threads that make the load",
     },
     Flag {
-        long: "server-pid",
+        long: "pid",
         short: None,
         takes: Takes::Value("PID", |arguments, value| {
             let pid = value::count(value, 1..=u64::from(u32::MAX))? as u32;
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn every_flag_has_its_effect() {
         let line = "run bank.toml --server http://h/?a=b --server cache=http://c --set a=b=c \
-                    --rate 5 --at-once 9 --warm-up 1s -d 2s --seed 3 --threads 2 --server-pid 7 \
+                    --rate 5 --at-once 9 --warm-up 1s -d 2s --seed 3 --threads 2 --pid 7 \
                     --ca f --insecure \
                     --setup-from 11 --check --show --json \
                     --quiet --runs r --no-host --id 20261122T101500Z-a-7f3a";

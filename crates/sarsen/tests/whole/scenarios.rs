@@ -157,11 +157,12 @@ fn a_scenario_that_ships_can_be_shown_changed_and_run_from_a_file() {
     std::fs::write(&path, &text).expect("a file");
     let path = path.to_str().expect("UTF-8");
     assert_eq!(run(&["run", path, "--check"]).status.code(), Some(0));
-    std::fs::write(path, text.replace("users = 10", "usres = 10\nthraeds = 1")).expect("a file");
+    std::fs::write(path, text.replace("users = 10", "users = 10\nusres = 10\nthraeds = 1"))
+        .expect("a file");
     let output = run(&["run", path]);
     let (_, stderr) = said(&output);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    for words in ["did you mean `users`?", "did you mean `threads`?", ".toml:19:1: ", "2 mistakes"]
+    for words in ["did you mean `users`?", "did you mean `threads`?", ".toml:20:1: ", "2 mistakes"]
     {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
