@@ -158,8 +158,8 @@ impl<'s> Found<'s> {
 
     /// Adds to the number that it is or subtracts from it, and gives the result: sums wrap around
     /// at 2^64, differences stop at 0. A result with fewer digits is filled up with spaces; one
-    /// with more makes the item a new one, not fetched and not stale. It gets this unique number or the
-    /// next one.
+    /// with more makes the item a new one, not fetched and not stale. It gets this unique number or
+    /// the next one.
     ///
     /// # Errors
     /// If it is no number; it stays as it is.

@@ -1,7 +1,7 @@
 //! What a shard has, and the work that its parts do together: an item is written, leaves, is
-//! moved; room is made. Which items go: S3-FIFO (Yang et al., SOSP 2023), over bytes in place of items. New
-//! ones have a tenth of the pages. Those that were used there move to the other queue, and so do
-//! those that come back soon; there an item that was used since goes round once more.
+//! moved; room is made. Which items go: S3-FIFO (Yang et al., SOSP 2023), over bytes in place of
+//! items. New ones have a tenth of the pages. Those that were used there move to the other queue,
+//! and so do those that come back soon; there an item that was used since goes round once more.
 
 use crate::entry::{Header, Place};
 use crate::figures::Figures;

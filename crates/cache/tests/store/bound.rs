@@ -146,8 +146,8 @@ fn what_fits_stays_however_often_it_is_written() {
 }
 
 /// Items of 100 bytes take less memory than memcached's: 48 bytes and 8 of header, a byte behind
-/// the key and two behind the value, rounded to a class of 1.25 times the one before (192 bytes here),
-/// and its part of the index.
+/// the key and two behind the value, rounded to a class of 1.25 times the one before (192 bytes
+/// here), and its part of the index.
 #[test]
 fn small_items_take_less_than_in_memcached() {
     let cache = cache(16 << 20);
