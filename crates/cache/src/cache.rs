@@ -11,6 +11,7 @@ use crate::limits::{
 use crate::shard::Shard;
 use crate::state::{Making, State};
 use parking_lot::Mutex;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 // Each page has a number.
@@ -67,6 +68,12 @@ pub struct Cache {
     time: AtomicU32,
     memory_bytes: usize,
     value_bytes_max: usize,
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("memory_bytes", &self.memory_bytes).finish_non_exhaustive()
+    }
 }
 
 /// A shard, in cache lines of its own.

@@ -2,6 +2,7 @@
 //! reads and stages on a transaction of its own; in between it has functions called, which work in
 //! the same transaction. What an operation is, only the face knows.
 
+use crate::cached::Cached;
 use crate::engine::{Asked, Called, Engine, Stop};
 use crate::errors::{Failure, FailureKind, Fault};
 use crate::exchange::{Request, Respond};
@@ -61,6 +62,7 @@ pub struct Host<'a> {
     pub(crate) cpu_limit: Duration,
     pub(crate) sessions: Rules,
     pub(crate) allowance: Allowance,
+    pub(crate) cached: Option<&'a Arc<Cached>>,
     pub(crate) keeper: Keeper<'a>,
     pub(crate) seat: &'a Seat,
     pub(crate) ledger: &'a Ledger,
@@ -122,8 +124,9 @@ impl Host<'_> {
     /// with who asks.
     pub fn start(&self, caller: Option<Caller>) {
         if let Some(caller) = caller {
-            let turn =
-                Turn::new(caller.request, Params::default(), self.sessions).within(self.allowance);
+            let turn = Turn::new(caller.request, Params::default(), self.sessions)
+                .within(self.allowance)
+                .caching(self.cached);
             self.engine.slot.fill(turn.asked_by(caller.principal));
         }
         let cpu_used = self.engine.slot.with(|turn| Ok(turn.notes_mut().cpu_used));

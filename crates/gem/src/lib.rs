@@ -9,6 +9,7 @@ mod aside;
 mod base64;
 mod body;
 mod budget;
+mod cached;
 mod collections;
 mod content_type;
 mod cookie;

@@ -338,6 +338,29 @@ pub const TASK_LIST_MAX: usize = 1_000;
 /// Dead tasks that one transaction lets wait again. More are the next one's.
 pub const TASK_RETRIES_MAX: usize = 200;
 
+/// Longest key of the cache, in bytes: what memcached takes. Longer: the call throws.
+pub const CACHE_KEY_BYTES_MAX: usize = cache::limits::KEY_BYTES_MAX;
+
+/// Calls of one request that write to the cache or wait for it. More: the call throws.
+pub const CACHE_CALLS_MAX: usize = 1_000;
+
+/// Bytes of keys and values that those hold together. More: the call throws.
+pub const CACHE_BYTES_MAX: usize = 16 << 20;
+
+/// Requests whose writes to the cache wait for the disk and have a thread see to it. More: the next
+/// who uses the cache does.
+pub const CACHE_HELD_QUEUE: usize = 1_024;
+
+/// Longest time that a request waits for another to compute a value of the cache. Longer: it
+/// computes it itself.
+pub const FILL_WAIT: Duration = Duration::from_secs(5);
+
+/// Threads that wait for that.
+pub const FILL_THREADS: usize = 8;
+
+/// Requests that may wait for one of these threads. More: `FailureKind::Busy`.
+pub const FILL_QUEUE: usize = 1_024;
+
 /// Threads that ask other servers for tasks.
 pub const FETCH_THREADS: usize = 16;
 

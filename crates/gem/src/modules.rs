@@ -22,6 +22,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen", include_str!("js/sarsen.js")),
     ("sarsen:app", include_str!("js/app.js")),
     ("sarsen:asset", include_str!("js/asset.js")),
+    ("sarsen:cache", include_str!("js/cache.js")),
     ("sarsen:chain", include_str!("js/chain.js")),
     ("sarsen:cookies", include_str!("js/cookies.js")),
     ("sarsen:db", include_str!("js/db.js")),

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::aside::Executor;
+use crate::cached::Cached;
 use crate::collections;
 use crate::current::{AppReader, Current};
 use crate::errand::Errand;
@@ -17,6 +18,7 @@ use crate::turn::Turn;
 use crate::watchdog::Watchdog;
 use crate::worker::Shared;
 use crate::workforce::Workforce;
+use cache::Cache;
 use parking_lot::Mutex;
 use repository::{ReadError, Repository};
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub struct PoolOptions {
     pub heap_limit: usize,
     /// Where failed requests are kept, if they are.
     pub errors: Option<Arc<ErrorLog>>,
+    /// What applications have as `cache`; without one, using it throws.
+    pub cache: Option<Arc<Cache>>,
 }
 
 /// How busy the workers are.
@@ -83,7 +87,7 @@ impl Pool {
         repository: Arc<Repository>,
         options: PoolOptions,
     ) -> Result<Self, LoadError> {
-        let PoolOptions { cpu_limit, heap_limit, errors, .. } = options;
+        let PoolOptions { cpu_limit, heap_limit, errors, cache, .. } = options;
         let workers = options.workers.max(1);
         collections::apply(&app.settings.collections, &repository)?;
         warn(&app);
@@ -93,7 +97,9 @@ impl Pool {
         let tasks = Scheduler::start(repository.clone(), &definitions, hand_to(&queue));
         let tasks = tasks.map_err(|error| LoadError::Worker(error.to_string()))?;
         let asides = Arc::new(Executor::new(Arc::clone(&queue), Arc::clone(&repository)));
-        let shared = Shared { current, repository, tasks, cpu_limit, heap_limit, errors, names };
+        let cached = cache.map(|cache| Arc::new(Cached::new(cache, Arc::clone(&repository))));
+        let shared =
+            Shared { current, repository, tasks, cached, cpu_limit, heap_limit, errors, names };
         let workforce = Arc::new(Workforce::new(Arc::new(shared), queue, asides));
         // Dropped on an early return, which stops the workers that have started.
         let shared = &workforce.shared;
@@ -215,6 +221,9 @@ impl Pool {
         // One that was put in another's place meanwhile.
         self.workforce.join();
         self.workforce.asides.stop();
+        if let Some(cached) = &self.workforce.shared.cached {
+            cached.stop();
+        }
         self.workforce.shared.tasks.stop();
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::aside::Waiting;
+use crate::cached::Cached;
 use crate::current::Current;
 use crate::engine::{Engine, Stop};
 use crate::errand::{Errand, Host, Seen, Step};
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) current: Arc<Current>,
     pub(crate) repository: Arc<Repository>,
     pub(crate) tasks: Scheduler,
+    /// What applications have as `cache`, if anything.
+    pub(crate) cached: Option<Arc<Cached>>,
     /// Unless the application has limits of its own.
     pub(crate) cpu_limit: Duration,
     pub(crate) heap_limit: usize,
@@ -122,7 +125,8 @@ impl Worker {
         self.serve_by(|worker, engine| match route(engine, &request) {
             Ok((found, params)) => {
                 let mut turn = Turn::new(request, Params::new(), worker.app.settings.sessions)
-                    .within(worker.app.settings.allowance);
+                    .within(worker.app.settings.allowance)
+                    .caching(worker.shared.cached.as_ref());
                 turn.set_found(params, found.ending.clone());
                 worker.run(engine, (&found, Some(queued)), turn)
             }
@@ -149,7 +153,7 @@ impl Worker {
     pub(crate) fn serve_task(&mut self, due: Due) -> Served {
         let settings = &self.app.settings;
         let turn = Turn::of_task(due, settings.sessions, self.app.client());
-        self.run_task(turn.within(settings.allowance))
+        self.run_task(turn.within(settings.allowance).caching(self.shared.cached.as_ref()))
     }
 
     fn run_task(&mut self, turn: Turn) -> Served {
@@ -229,6 +233,7 @@ impl Worker {
                 cpu_limit: self.shared.cpu_limit(&self.app),
                 sessions: self.app.settings.sessions,
                 allowance: self.app.settings.allowance,
+                cached: self.shared.cached.as_ref(),
                 keeper: self.keeper(),
                 seat: &self.seat,
                 ledger: &self.ledger,
@@ -243,6 +248,8 @@ impl Worker {
         let (mut turn, cpu_used) = (engine.slot.clear(), engine.cpu_used());
         if let (Step::Done, Some(turn)) = (step, &mut turn) {
             self.tell_started(turn);
+            // At least its commit.
+            turn.commit_cache(self.shared.repository.stats().visible);
         }
         self.engine = (engine.is_idle() && !is_broken).then_some(engine);
         let (Step::Waits(view), Some(turn)) = (step, turn) else { return None };
@@ -290,8 +297,9 @@ impl Worker {
             (transaction, result)
         });
         let mut turn = engine.slot.clear();
-        if let (Ok(_), Some(turn)) = (&ran, &mut turn) {
+        if let (Ok(ran), Some(turn)) = (&ran, &mut turn) {
             self.tell_started(turn);
+            turn.commit_cache(ran.wait_for);
         }
         let served = self.finish((engine, found), (ran, turn), runs.saturating_sub(1));
         if let Served::Done(result) = &served {

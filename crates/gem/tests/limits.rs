@@ -248,6 +248,7 @@ fn a_heap_too_small_for_the_application_is_refused_at_the_start() {
         cpu_limit: Duration::from_secs(1),
         heap_limit: 50_000,
         errors: None,
+        cache: None,
     };
     let pool = Pool::start(load(folder.path()).unwrap(), site.repository.clone(), options);
     assert!(pool.is_err());

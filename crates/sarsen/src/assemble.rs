@@ -182,6 +182,7 @@ fn start_gems(
         cpu_limit: REQUEST_CPU_MAX,
         heap_limit: GEM_HEAP_BYTES,
         errors: error_log(data),
+        cache: None,
     };
     let pool = Arc::new(Pool::start(app, Arc::clone(repository), options)?);
     Ok(Application { name, pool, gems })

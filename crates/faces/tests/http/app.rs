@@ -36,6 +36,7 @@ pub fn site_with(queue: usize, change: impl FnOnce(&mut ServerOptions)) -> Site 
             cpu_limit: Duration::from_millis(500),
             heap_limit: 32 << 20,
             errors: None,
+            cache: None,
         };
         Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
     })

@@ -61,6 +61,7 @@ fn start() -> (Site, Arc<Pool>) {
                 cpu_limit: Duration::from_secs(5),
                 heap_limit: 32 << 20,
                 errors: None,
+                cache: None,
             };
             let pool = Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap());
             started = Some(Arc::clone(&pool));

@@ -30,6 +30,7 @@ fn site(change: impl FnOnce(&mut ServerOptions)) -> Site {
             cpu_limit: Duration::from_millis(500),
             heap_limit: 32 << 20,
             errors: None,
+            cache: None,
         };
         Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
     })

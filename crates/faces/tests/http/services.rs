@@ -29,7 +29,7 @@ fn site_with(
         let app = App::load(folder.path()).unwrap();
         let (cpu_limit, heap_limit) = (Duration::from_millis(500), 32 << 20);
         let mut options =
-            PoolOptions { workers: 2, queue: 64, cpu_limit, heap_limit, errors: None };
+            PoolOptions { workers: 2, queue: 64, cpu_limit, heap_limit, errors: None, cache: None };
         change_pool(&mut options);
         Some(Arc::new(Pool::start(app, Arc::clone(repository), options).unwrap()))
     })

@@ -6,7 +6,9 @@ use super::{Answer, Aside, TooMany, answer_bytes};
 use crate::errand::Errand;
 use crate::errors::{Failure, FailureKind, Fault};
 use crate::exchange::{Respond, hand_over};
-use crate::limits::{FETCH_QUEUE, FETCH_THREADS, PASSWORD_QUEUE, PASSWORD_THREADS};
+use crate::limits::{
+    FETCH_QUEUE, FETCH_THREADS, FILL_QUEUE, FILL_THREADS, PASSWORD_QUEUE, PASSWORD_THREADS,
+};
 use crate::pool::Job;
 use crate::queue::Queue;
 use crate::turn::Turn;
@@ -39,6 +41,7 @@ pub(crate) struct Executor {
     repository: Arc<Repository>,
     passwords: Crew<Task>,
     fetches: Crew<Task>,
+    fills: Crew<Task>,
 }
 
 /// The asides of one turn that are performed at once.
@@ -74,7 +77,9 @@ impl Executor {
         let passwords = Crew::new("password", bounds, perform);
         let bounds = Bounds { threads: FETCH_THREADS, queue: FETCH_QUEUE };
         let fetches = Crew::new("fetch", bounds, perform);
-        Self { gems, repository, passwords, fetches }
+        let bounds = Bounds { threads: FILL_THREADS, queue: FILL_QUEUE };
+        let fills = Crew::new("fill", bounds, perform);
+        Self { gems, repository, passwords, fetches, fills }
     }
 
     /// Has the asides of `waiting` performed. If there is no room for one of them, `back` gets a
@@ -104,6 +109,7 @@ impl Executor {
         match aside {
             Aside::Hash(_) | Aside::Verify(_) => &self.passwords,
             Aside::Fetch(_) => &self.fetches,
+            Aside::Fill(_) => &self.fills,
         }
     }
 
@@ -111,6 +117,7 @@ impl Executor {
     pub(crate) fn stop(&self) {
         self.passwords.stop();
         self.fetches.stop();
+        self.fills.stop();
     }
 }
 

@@ -6,14 +6,19 @@
 mod crew;
 mod executor;
 pub(crate) mod fetch;
+mod fill;
 mod notes;
 pub(crate) mod password;
 
+pub(crate) use crew::{Bounds, Crew};
 pub(crate) use executor::{Back, Executor, Waiting};
 pub(crate) use notes::{Notes, TooMany};
 
+use crate::cached::Cached;
 use fetch::{Fetch, Fetched};
+use fill::Fill;
 use password::{Hashing, Verification};
+use std::sync::Arc;
 
 /// One thing to perform. Equal asides are the same call of the application.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub(crate) enum Aside {
     Verify(Verification),
     /// Asks another server.
     Fetch(Fetch),
+    /// Waits for a value of the cache; gives whether it was computed meanwhile.
+    Fill(Fill),
 }
 
 /// What an aside gave.
@@ -46,10 +53,15 @@ fn answer_bytes(answer: &Answer) -> usize {
 }
 
 impl Aside {
+    /// Waits until nobody computes the value of a key.
+    pub(crate) fn fill(cached: Arc<Cached>, key: &str) -> Self {
+        Self::Fill(Fill::new(cached, key))
+    }
+
     /// What it holds while it is noted, in bytes.
     fn bytes(&self) -> usize {
         match self {
-            Self::Hash(_) | Self::Verify(_) => 0,
+            Self::Hash(_) | Self::Verify(_) | Self::Fill(_) => 0,
             Self::Fetch(fetch) => fetch.body.len(),
         }
     }
@@ -60,6 +72,7 @@ impl Aside {
             Self::Hash(hashing) => hashing.perform().map(Value::Text),
             Self::Verify(verification) => verification.perform().map(Value::Truth),
             Self::Fetch(fetch) => fetch.perform().map(Value::Fetched),
+            Self::Fill(fill) => fill.perform(),
         }
     }
 }

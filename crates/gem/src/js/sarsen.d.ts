@@ -89,6 +89,8 @@ declare module "sarsen" {
   /** What the handler of a task receives. */
   export interface TaskContext<T> {
     readonly db: Db;
+    /** Values that may be gone at any time; docs/cache.md. */
+    readonly cache: Cache;
     /** Asks another server that `[fetch]` in sarsen.toml allows. */
     readonly fetch: Fetch;
     /** Starts a task with this run's commit. */
@@ -104,6 +106,54 @@ declare module "sarsen" {
     readonly name: string;
     /** When it was to run, in milliseconds since 1970. */
     readonly due: number;
+  }
+
+  /** When a value of the cache expires, to the second; never if not given. */
+  export interface CacheExpiry {
+    expiresIn?: Duration;
+    expires?: Date;
+  }
+
+  /** Values that may be gone at any time, shared with memcached clients; docs/cache.md. */
+  export interface Cache {
+    /** The value that was stored as JSON. */
+    get<T = any>(key: string): T | undefined;
+    getText(key: string): string | undefined;
+    getBytes(key: string): Uint8Array | undefined;
+    /** Stores when the request commits: bytes as they are, anything else as JSON. */
+    set(key: string, value: unknown, options?: CacheExpiry): void;
+    /** Removes when the request commits. */
+    delete(key: string): void;
+    /** A value and its number, for `cas`; the same in every run of the request. */
+    gets<T = any>(key: string): { value: T; cas: string } | undefined;
+    /** Stores at once if nobody has since `gets`; whether nobody has. */
+    cas(key: string, value: unknown, cas: string, options?: CacheExpiry): boolean;
+    /** Stores at once if there is nothing; whether there was nothing. */
+    add(key: string, value: unknown, options?: CacheExpiry): boolean;
+    /** Adds to a number at once and gives the sum; undefined if there is none and no `initial`. */
+    incr(
+      key: string,
+      delta?: number,
+      options?: CacheExpiry & { initial?: number },
+    ): number | undefined;
+    /** The other way; stops at 0. */
+    decr(
+      key: string,
+      delta?: number,
+      options?: CacheExpiry & { initial?: number },
+    ): number | undefined;
+    /** Changes at once when a value expires; whether there is one. */
+    touch(key: string, options?: CacheExpiry): boolean;
+    /**
+     * The value; if there is none, what `compute` gives. One request computes; meanwhile, and for
+     * `stale` ("1m") after `ttl`, others get the old value.
+     */
+    fetch<T>(
+      key: string,
+      ttl: Duration,
+      compute: () => T | Promise<T>,
+      options?: { stale?: Duration },
+    ): Promise<T>;
   }
 
   /** Asks another server; the run ends, and another one goes on with the answer. */
@@ -210,6 +260,8 @@ declare module "sarsen" {
   interface ContextOf<P> {
     /** The collections. */
     readonly db: Db;
+    /** Values that may be gone at any time; docs/cache.md. */
+    readonly cache: Cache;
     /** The visitor's own object; stored when it has changed. */
     readonly session: Declared<SessionData, Record<string, any>>;
     /** The values that the route found in the path. */
@@ -428,6 +480,8 @@ declare module "sarsen" {
     /** What is to be there. */
     body: T;
     readonly db: Db;
+    /** Values that may be gone at any time; docs/cache.md. */
+    readonly cache: Cache;
     readonly request: Request;
     readonly session: DeepReadonly<Declared<SessionData, Record<string, any>>>;
     readonly time: number;

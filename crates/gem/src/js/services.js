@@ -106,6 +106,10 @@ class Call {
     return this.#turn.time;
   }
 
+  get cache() {
+    return this.#turn.cache;
+  }
+
   // Starts a task with the commit, as in handlers.
   get task() {
     return this.#turn.task;

@@ -99,6 +99,10 @@ class Task {
     return this.#turn.db;
   }
 
+  get cache() {
+    return this.#turn.cache;
+  }
+
   get task() {
     return this.#turn.task;
   }

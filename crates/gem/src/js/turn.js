@@ -1,5 +1,6 @@
 // One request's turn at the application: what its handler receives, and how it ends. The engine
 // calls `run`, then runs pending jobs until none is left, then calls `finish`.
+import { Cache } from "sarsen:cache";
 import { Cookies } from "sarsen:cookies";
 import { Database } from "sarsen:db";
 import { fetch } from "sarsen:fetch";
@@ -55,6 +56,12 @@ class Turn {
     check(this.#life);
     current.cookies ??= new Cookies(this.#life);
     return current.cookies;
+  }
+
+  get cache() {
+    check(this.#life);
+    current.cache ??= new Cache(this.#life);
+    return current.cache;
   }
 
   // What follows is given as functions, so that a handler may take them out of its argument.

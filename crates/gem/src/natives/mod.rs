@@ -4,6 +4,7 @@
 mod asides;
 mod assets;
 mod base64;
+mod cache;
 mod cookies;
 mod documents;
 mod encode;
@@ -114,6 +115,7 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot, files: Arc<Files>) -> Re
     natives.cookies()?;
     natives.services()?;
     natives.asides()?;
+    natives.cache()?;
     natives.tasks()?;
     natives.fetches()?;
     natives.request()?;

@@ -2,6 +2,7 @@
 //! the transaction, the request and its randomness; it knows no JavaScript.
 
 mod allowance;
+mod cache;
 mod cookies;
 mod documents;
 mod request;
@@ -15,7 +16,8 @@ use crate::body::BodyError;
 use crate::cookie::CookieError;
 use crate::exchange::Request;
 use crate::limits::{
-    COOKIES_MAX, FETCH_BODY_BYTES_MAX, LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX,
+    CACHE_BYTES_MAX, CACHE_CALLS_MAX, CACHE_KEY_BYTES_MAX, COOKIES_MAX, FETCH_BODY_BYTES_MAX,
+    LOG_RECORDS_MAX, TASK_KEY_BYTES_MAX, TASK_PAYLOAD_BYTES_MAX,
 };
 use crate::random::{Random, Seed};
 use crate::route::{Ending, Params};
@@ -24,6 +26,8 @@ use crate::tasks::TaskError;
 use crate::urlencoded::DecodeError;
 
 pub(crate) use allowance::Allowance;
+use cache::CacheCalls;
+pub(crate) use cache::Fetched;
 use cookies::SetCookie;
 use documents::Known;
 pub(crate) use documents::{Place, collection};
@@ -98,6 +102,25 @@ pub(crate) enum TurnError {
     TaskPayload { name: String, bytes: usize },
     #[error("task(\"{name}\"): a key has 1 to {TASK_KEY_BYTES_MAX} bytes; got {bytes}")]
     TaskKey { name: String, bytes: usize },
+    #[error("there is no cache here")]
+    NoCache,
+    #[error(
+        "a key of the cache has 1 to {CACHE_KEY_BYTES_MAX} bytes, none of them a space or control \
+         character; got {0:?}"
+    )]
+    CacheKey(String),
+    #[error("a value of the cache has at most {1} bytes; this has {0}")]
+    CacheValue(usize, usize),
+    #[error(
+        "a request makes at most {CACHE_CALLS_MAX} calls that write to the cache or wait for it, \
+         of at most {CACHE_BYTES_MAX} bytes together; this is more"
+    )]
+    TooMuchCached,
+    #[error(
+        "cache \"{0}\": this request has set or deleted it, which takes effect when it commits; \
+         what takes effect at once comes before that"
+    )]
+    CacheOrder(String),
     #[error(transparent)]
     Task(#[from] Box<TaskError>),
     #[error("the operating system gives no randomness: {0}")]
@@ -165,6 +188,8 @@ pub(crate) struct Turn {
     task: Option<Box<TaskRun>>,
     /// Tasks that this run has started.
     started: Vec<Started>,
+    /// What it has done with the cache.
+    cache: CacheCalls,
     /// The repository could not be read: whatever the handler makes of it, there is no reply.
     unreadable: Option<ReadError>,
     /// How much a run may read and write.
@@ -194,6 +219,7 @@ impl Turn {
             notes: Notes::default(),
             task: None,
             started: Vec::new(),
+            cache: CacheCalls::default(),
             unreadable: None,
             allowance: Allowance::default(),
             exceeded: None,
@@ -231,6 +257,7 @@ impl Turn {
         self.log_records = 0;
         self.notes.begin();
         self.started.clear();
+        self.cache.begin();
         self.unreadable = None;
         self.exceeded = None;
     }

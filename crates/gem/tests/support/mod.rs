@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 use bytes::Bytes;
+use cache::{Cache, Settings};
 use gem::{App, Failure, FailureKind, LoadError, Pool, PoolOptions, Reply, Request};
 use repository::{
     CollectionName, Document, IndexState, Key, MediaType, Options, Repository, Timestamp,
@@ -53,6 +54,7 @@ pub struct Site {
     pub pool: Arc<Pool>,
     pub repository: Arc<Repository>,
     pub clock: Arc<AtomicU64>,
+    pub cache: Arc<Cache>,
     _folders: (TempDir, TempDir),
 }
 
@@ -108,15 +110,17 @@ pub fn start(folder: TempDir, setup: Setup) -> Site {
         }),
     };
     let (repository, _) = Repository::open(options).unwrap();
+    let cache = Arc::new(Cache::new(&Settings::new(16 << 20, 1)).unwrap());
     let options = PoolOptions {
         workers: setup.workers,
         queue: setup.queue,
         cpu_limit: setup.cpu_limit,
         heap_limit: setup.heap_limit,
         errors: setup.errors,
+        cache: Some(Arc::clone(&cache)),
     };
     let pool = Pool::start(app, repository.clone(), options).unwrap();
-    Site { pool: Arc::new(pool), repository, clock, _folders: (folder, data) }
+    Site { pool: Arc::new(pool), repository, clock, cache, _folders: (folder, data) }
 }
 
 pub fn request(method: &str, target: &str) -> Request {

@@ -1,0 +1,319 @@
+//! The cache as gems have it: what a request has written there takes effect once its commit is
+//! durable, and of those who would compute a value one does. What is kept, and how long, is the
+//! crate `cache`'s; what one request has asked for, `turn/cache.rs`'s.
+
+use crate::aside::Bounds;
+use crate::aside::Crew;
+use crate::limits::{CACHE_HELD_QUEUE, FILL_WAIT};
+use cache::{Cache, Command, Expires, Mode, Store};
+use parking_lot::{Condvar, Mutex};
+use repository::{CommitNumber, Repository};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// The cache, what is held back from it, and who computes what.
+pub(crate) struct Cached {
+    cache: Arc<Cache>,
+    repository: Arc<Repository>,
+    held: Mutex<Vec<Held>>,
+    /// How many those are, so that whoever looks need not lock.
+    holding: AtomicUsize,
+    /// Keys whose values are being computed.
+    fills: Mutex<HashSet<String>>,
+    /// One of those has ended.
+    filled: Condvar,
+    /// Waits until what is held may go.
+    crew: Crew<Due>,
+}
+
+/// What waits for a commit to be durable.
+struct Held {
+    number: CommitNumber,
+    writes: Writes,
+}
+
+struct Due {
+    cached: Arc<Cached>,
+    number: CommitNumber,
+}
+
+/// What a request has written, for when its commit is durable.
+#[derive(Default)]
+pub(crate) struct Writes {
+    /// In the order in which they take effect.
+    pub(crate) staged: Vec<(String, Staged)>,
+    /// What it has computed; whoever waits for that goes on when this is dropped.
+    pub(crate) leases: Vec<Lease>,
+}
+
+/// A write that is held back.
+#[derive(Clone)]
+pub(crate) enum Staged {
+    Set { value: Arc<[u8]>, expires: Expires },
+    Delete,
+}
+
+/// A write that takes effect at once, because its answer says what it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Reads a value together with its number, for `Cas`.
+    Gets {
+        key: String,
+    },
+    Add {
+        key: String,
+        value: Vec<u8>,
+        expires: Expires,
+    },
+    Cas {
+        key: String,
+        value: Vec<u8>,
+        expires: Expires,
+        cas: u64,
+    },
+    Increment {
+        key: String,
+        delta: u64,
+        is_decrement: bool,
+        initial: Option<(u64, Expires)>,
+    },
+    Touch {
+        key: String,
+        expires: Expires,
+    },
+}
+
+/// What it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    Was(bool),
+    Number(Option<u64>),
+    Value(Option<(Vec<u8>, u64)>),
+    Refused(String),
+}
+
+/// A value that was looked up.
+pub(crate) struct Seen {
+    pub(crate) value: Vec<u8>,
+    pub(crate) ttl: Option<u32>,
+}
+
+/// The right to compute the value of a key; dropping it lets another one.
+pub(crate) struct Lease {
+    cached: Arc<Cached>,
+    key: String,
+}
+
+impl Cached {
+    pub(crate) fn new(cache: Arc<Cache>, repository: Arc<Repository>) -> Self {
+        let bounds = Bounds { threads: 1, queue: CACHE_HELD_QUEUE };
+        Self {
+            cache,
+            repository,
+            held: Mutex::default(),
+            holding: AtomicUsize::new(0),
+            fills: Mutex::default(),
+            filled: Condvar::new(),
+            crew: Crew::new("cache", bounds, |due| due.wait()),
+        }
+    }
+
+    /// Tells the cache the time, in milliseconds since 1970.
+    pub(crate) fn set_time(&self, ms: u64) {
+        self.cache.set_time(u32::try_from(ms / 1000).unwrap_or(u32::MAX));
+    }
+
+    /// Largest value, in bytes.
+    pub(crate) fn value_bytes_max(&self) -> usize {
+        self.cache.value_bytes_max()
+    }
+
+    /// The value of a key.
+    pub(crate) fn get(&self, key: &str) -> Option<Seen> {
+        self.settle();
+        let key = self.cache.key(key.as_bytes());
+        let mut shard = self.cache.lock(&key);
+        let mut found = shard.find(&key, Command::Get)?;
+        found.mark_fetched();
+        Some(Seen { value: found.value().to_vec(), ttl: found.ttl() })
+    }
+
+    /// Does what takes effect at once.
+    pub(crate) fn perform(&self, effect: &Effect) -> Done {
+        self.settle();
+        match effect {
+            Effect::Gets { key } => self.gets(key),
+            Effect::Add { key, value, expires } => {
+                self.store(key, &Store { mode: Mode::Add, ..Store::set(value, 0, *expires) })
+            }
+            Effect::Cas { key, value, expires, cas } => {
+                let compare = Some(*cas);
+                let store = Store { mode: Mode::Cas, compare, ..Store::set(value, 0, *expires) };
+                self.store(key, &store)
+            }
+            Effect::Increment { key, delta, is_decrement, initial } => {
+                self.increment(key, (*delta, *is_decrement), *initial)
+            }
+            Effect::Touch { key, expires } => {
+                let key = self.cache.key(key.as_bytes());
+                let mut shard = self.cache.lock(&key);
+                let found = shard.find(&key, Command::Touch);
+                Done::Was(found.map(|mut found| found.set_expires(*expires)).is_some())
+            }
+        }
+    }
+
+    fn gets(&self, key: &str) -> Done {
+        let key = self.cache.key(key.as_bytes());
+        let mut shard = self.cache.lock(&key);
+        Done::Value(shard.find(&key, Command::Get).map(|mut found| {
+            found.mark_fetched();
+            (found.value().to_vec(), found.cas())
+        }))
+    }
+
+    fn store(&self, key: &str, store: &Store<'_>) -> Done {
+        let key = self.cache.key(key.as_bytes());
+        match self.cache.lock(&key).store(&key, store) {
+            Ok(_) => Done::Was(true),
+            Err(cache::Refused::TooLarge) => {
+                let most = self.cache.value_bytes_max();
+                Done::Refused(format!("a value has at most {most} bytes; it has more"))
+            }
+            Err(_) => Done::Was(false),
+        }
+    }
+
+    fn increment(
+        &self,
+        key: &str,
+        (delta, is_decrement): (u64, bool),
+        initial: Option<(u64, Expires)>,
+    ) -> Done {
+        let key = self.cache.key(key.as_bytes());
+        let mut shard = self.cache.lock(&key);
+        let command = if is_decrement { Command::Decrement } else { Command::Increment };
+        if let Some(mut found) = shard.find(&key, command) {
+            return match found.add(delta, is_decrement, None) {
+                Ok(number) => Done::Number(Some(number)),
+                Err(error) => Done::Refused(error.to_string()),
+            };
+        }
+        let Some((number, expires)) = initial else { return Done::Number(None) };
+        match shard.store(&key, &Store::set(number.to_string().as_bytes(), 0, expires)) {
+            Ok(_) => Done::Number(Some(number)),
+            Err(error) => Done::Refused(error.to_string()),
+        }
+    }
+
+    /// Takes what a request has written; it takes effect when `number` is durable.
+    pub(crate) fn commit(self: &Arc<Self>, number: CommitNumber, writes: Writes) {
+        if writes.staged.is_empty() && writes.leases.is_empty() {
+            return;
+        }
+        {
+            let mut held = self.held.lock();
+            held.push(Held { number, writes });
+            self.holding.store(held.len(), Ordering::Release);
+        }
+        if self.repository.durable().is_ok_and(|durable| durable >= number) {
+            return self.settle();
+        }
+        // If it has too much to do, whoever uses the cache next does what is due.
+        let _ = self.crew.take(Due { cached: Arc::clone(self), number });
+    }
+
+    /// Lets what is held take effect as far as its commits are durable, in their order.
+    fn settle(&self) {
+        if self.holding.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut held = self.held.lock();
+        // Of a repository that is poisoned nothing more becomes durable.
+        let durable = self.repository.durable().map_err(|poisoned| poisoned.durable);
+        let (number, is_over) = match durable {
+            Ok(number) => (number, false),
+            Err(number) => (number, true),
+        };
+        held.sort_by_key(|each| each.number);
+        let first_later = held.partition_point(|each| each.number <= number);
+        let later = held.split_off(first_later);
+        let due = std::mem::replace(&mut *held, if is_over { Vec::new() } else { later });
+        self.holding.store(held.len(), Ordering::Release);
+        // Under the lock: what comes later takes effect later.
+        for each in &due {
+            for (key, staged) in &each.writes.staged {
+                self.apply(key, staged);
+            }
+        }
+        drop(held);
+        drop(due);
+    }
+
+    fn apply(&self, key: &str, staged: &Staged) {
+        let key = self.cache.key(key.as_bytes());
+        let mut shard = self.cache.lock(&key);
+        let stored = match staged {
+            Staged::Set { value, expires } => {
+                shard.store(&key, &Store::set(value, 0, *expires)).map(|_| ())
+            }
+            Staged::Delete => {
+                if let Some(found) = shard.find(&key, Command::Delete) {
+                    found.remove();
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = stored {
+            // Its size was checked when it was staged; what is there is out of date in any case.
+            log::error!("a value was not put into the cache: {error}");
+            shard.discard(&key);
+        }
+    }
+
+    /// The right to compute the value of a key, unless somebody has it.
+    pub(crate) fn lease(self: &Arc<Self>, key: &str) -> Option<Lease> {
+        let is_first = self.fills.lock().insert(key.to_owned());
+        is_first.then(|| Lease { cached: Arc::clone(self), key: key.to_owned() })
+    }
+
+    /// Waits until nobody computes the value of a key, but not long. Whether it came to that.
+    pub(crate) fn wait_filled(&self, key: &str) -> bool {
+        let until = Instant::now() + FILL_WAIT;
+        let mut fills = self.fills.lock();
+        while fills.contains(key) {
+            if self.filled.wait_until(&mut fills, until).timed_out() {
+                return !fills.contains(key);
+            }
+        }
+        true
+    }
+
+    /// Ends its thread.
+    pub(crate) fn stop(&self) {
+        self.crew.stop();
+    }
+}
+
+impl Due {
+    fn wait(self) {
+        // If it is poisoned, settling drops what can no longer take effect.
+        let _ = self.cached.repository.wait_durable(self.number);
+        self.cached.settle();
+    }
+}
+
+impl Lease {
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.cached.fills.lock().remove(&self.key);
+        self.cached.filled.notify_all();
+    }
+}
