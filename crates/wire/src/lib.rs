@@ -3,5 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+mod base64;
+pub mod events;
 pub mod limits;
 pub mod memcached;
+pub mod websocket;

@@ -33,3 +33,11 @@ pub const RELATIVE_EXPTIME_MAX: i64 = 60 * 60 * 24 * 30;
 
 // A line that is no `get` holds the longest key and everything around it.
 const _: () = assert!(LINE_BYTES_MAX > 2 * KEY_BYTES_MAX + 17 * (OPAQUE_BYTES_MAX + 1));
+
+/// Largest message of a WebSocket, in bytes, all of its frames together. Larger: the connection is
+/// to be closed with 1009.
+pub const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 4 << 20;
+
+/// Largest server-sent event, in bytes: a line of it, or its data. Larger: the stream cannot be
+/// read.
+pub const EVENT_BYTES_MAX: usize = 4 << 20;

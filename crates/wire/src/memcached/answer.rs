@@ -1,10 +1,10 @@
 //! What a server answers, appended to a buffer. Lines that never change are constants.
 
-use super::base64;
 use super::key::Key;
 use super::meta::Meta;
 use super::number::{push, push_signed};
 use super::reply::Code;
+use crate::base64;
 use crate::limits::KEY_BYTES_MAX;
 
 /// To a command that stored.

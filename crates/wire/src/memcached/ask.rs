@@ -1,8 +1,8 @@
 //! What a client asks, appended to a buffer. Keys are those that [`super::check_key`] lets pass.
 
-use super::base64;
 use super::number::{push, push_signed};
 use super::request::Mode;
+use crate::base64;
 
 /// `get` or, for the unique numbers too, `gets`.
 #[inline]

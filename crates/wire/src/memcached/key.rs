@@ -1,6 +1,6 @@
 //! Keys: on the wire a word, or the Base64 of any bytes.
 
-use super::base64;
+use crate::base64;
 use crate::limits::KEY_BYTES_MAX;
 use thiserror::Error;
 

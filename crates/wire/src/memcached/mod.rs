@@ -8,7 +8,6 @@
 
 pub mod answer;
 pub mod ask;
-mod base64;
 mod expiry;
 mod key;
 mod meta;

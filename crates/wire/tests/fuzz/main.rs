@@ -21,3 +21,13 @@ fn commands() {
 fn replies() {
     smoke(TARGETS, "memcached-replies", 40_000);
 }
+
+#[test]
+fn frames() {
+    smoke(TARGETS, "websocket", 40_000);
+}
+
+#[test]
+fn streams_of_events() {
+    smoke(TARGETS, "events", 40_000);
+}

@@ -1,15 +1,34 @@
-//! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, and as what
-//! a client gets.
+//! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, as what a
+//! client gets, as frames of a WebSocket and as a stream of events.
 
 use crate::target::Target;
+use wire::events::{self, Event};
 use wire::limits::{DATA_BYTES_MAX, KEY_BYTES_MAX, OPAQUE_BYTES_MAX};
 use wire::memcached::ask::{self, Put};
 use wire::memcached::reply::{self, Reply};
 use wire::memcached::{Block, Code, Key, Meta, Parsed, Parser, Request, answer, block};
+use wire::websocket::{self, Message, Opcode, Side};
 
 pub const TARGETS: &[Target] = &[
     Target { name: "memcached-commands", run: commands, seeds: COMMANDS },
     Target { name: "memcached-replies", run: replies, seeds: REPLIES },
+    Target { name: "websocket", run: frames, seeds: FRAMES },
+    Target { name: "events", run: stream, seeds: STREAMS },
+];
+
+/// The first byte: whether a server reads, and in what pieces the rest comes.
+const FRAMES: &[&[u8]] = &[
+    b"\x03\x81\x05Hello\x89\x00\x01\x03Hel\x8a\x01x\x80\x02lo\x88\x05\x03\xe8bye",
+    b"\x85\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58\x82\x80\x00\x00\x00\x00",
+    b"\x01\x02\x02\xff\x00\x00\x00\x80\x7e\x00\x7e\
+      0123456789012345678901234567890123456789012345678901234567890123456789\
+      01234567890123456789012345678901234567890123456789012345",
+    b"\x07\x82\x7f\x00\x00\x00\x00\x00\x01\x00\x00ab\x88\x00",
+];
+
+const STREAMS: &[&[u8]] = &[
+    b"\x04\xef\xbb\xbf: x\nevent: add\ndata: 1\ndata: 2\nid: 7\nretry: 10\n\ndata\n\n",
+    b"\x01data:a\r\rdata: b\r\n\r\nid\ndata\ndata\n\nid: x\0\nevent:\n\n:\n",
 ];
 
 const COMMANDS: &[&[u8]] = &[
@@ -227,4 +246,99 @@ fn check_reply(reply: &Reply<'_>) {
         _ => return,
     }
     assert_eq!(parsed(&again), (*reply, again.len()));
+}
+
+/// Messages are the same however the bytes come, and what was read and is written again is read
+/// the same by the same side.
+fn frames(input: &[u8]) {
+    let Some((first, bytes)) = input.split_first() else { return };
+    let side = if first & 0x80 == 0 { Side::Client } else { Side::Server };
+    let whole = read_frames(side, bytes, bytes.len().max(1));
+    let pieces = usize::from(first & 0x7F).max(1);
+    assert_eq!(whole, read_frames(side, bytes, pieces));
+    let mask = (side == Side::Server).then_some([1, 2, 3, 4]);
+    let mut again = Vec::new();
+    for (opcode, payload) in &whole.messages {
+        websocket::write(&mut again, *opcode, true, mask, payload);
+    }
+    let read = read_frames(side, &again, again.len().max(1));
+    assert_eq!((read.messages, read.refusal), (whole.messages, None));
+}
+
+#[derive(Debug, PartialEq)]
+struct Frames {
+    messages: Vec<(Opcode, Vec<u8>)>,
+    refusal: Option<String>,
+}
+
+fn read_frames(side: Side, bytes: &[u8], step: usize) -> Frames {
+    let (mut reader, mut pending) = (websocket::Reader::new(side), Vec::new());
+    let mut frames = Frames { messages: Vec::new(), refusal: None };
+    for piece in bytes.chunks(step) {
+        pending.extend_from_slice(piece);
+        loop {
+            let (used, message) = match reader.read(&pending) {
+                Ok(read) => read,
+                Err(error) => {
+                    assert!(matches!(error.code(), 1002 | 1007 | 1009));
+                    frames.refusal = Some(error.to_string());
+                    return frames;
+                }
+            };
+            let is_over = message.is_none();
+            frames.messages.extend(message.map(taken));
+            pending.drain(..used);
+            if is_over {
+                // Less than a head, which has 14 bytes at most.
+                assert!(pending.len() < 14, "{} bytes wait", pending.len());
+                break;
+            }
+        }
+    }
+    frames
+}
+
+fn taken(message: Message<'_>) -> (Opcode, Vec<u8>) {
+    match message {
+        Message::Text(text) => (Opcode::Text, text.as_bytes().to_vec()),
+        Message::Binary(bytes) => (Opcode::Binary, bytes.to_vec()),
+        Message::Ping(bytes) => (Opcode::Ping, bytes.to_vec()),
+        Message::Pong(bytes) => (Opcode::Pong, bytes.to_vec()),
+        Message::Close(None, _) => (Opcode::Close, Vec::new()),
+        Message::Close(Some(code), why) => {
+            (Opcode::Close, [&code.to_be_bytes(), why.as_bytes()].concat())
+        }
+    }
+}
+
+/// Events are the same however the bytes come, and what was read and is written again is read the
+/// same.
+fn stream(input: &[u8]) {
+    let Some((step, bytes)) = input.split_first() else { return };
+    let whole = read_stream(bytes, bytes.len().max(1));
+    assert_eq!(whole, read_stream(bytes, usize::from(*step).max(1)));
+    let mut again = Vec::new();
+    for [name, data, id] in &whole {
+        events::write(&mut again, &Event { name, data, id });
+    }
+    assert_eq!(read_stream(&again, again.len().max(1)), whole);
+}
+
+fn read_stream(bytes: &[u8], step: usize) -> Vec<[Vec<u8>; 3]> {
+    let (mut reader, mut read) = (events::Reader::default(), Vec::new());
+    for piece in bytes.chunks(step) {
+        let mut rest = piece;
+        // A fuzzer's inputs are far below the bounds.
+        while let Ok((used, is_event)) = reader.read(rest) {
+            rest = &rest[used..];
+            if !is_event {
+                assert!(rest.is_empty());
+                break;
+            }
+            let Event { name, data, id } = reader.event();
+            assert_eq!(id, reader.last_id());
+            read.push([name.to_vec(), data.to_vec(), id.to_vec()]);
+        }
+    }
+    read
 }

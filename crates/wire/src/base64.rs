@@ -1,4 +1,4 @@
-//! Base64 with padding (RFC 4648 §4), for binary keys.
+//! Base64 with padding (RFC 4648 §4): keys of memcached, handshakes of WebSocket.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -14,7 +14,7 @@ const VALUES: [u8; 256] = {
 };
 
 /// Appends `bytes` as text.
-pub(super) fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
     for group in bytes.chunks(3) {
         let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
         let bits = at(0) << 16 | at(1) << 8 | at(2);
@@ -27,7 +27,7 @@ pub(super) fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// Writes the bytes that `text` stands for to `out` and gives their number; none if it is no
 /// Base64, stands for nothing, or does not fit.
-pub(super) fn decode(text: &[u8], out: &mut [u8]) -> Option<usize> {
+pub(crate) fn decode(text: &[u8], out: &mut [u8]) -> Option<usize> {
     let (groups, []) = text.as_chunks::<4>() else { return None };
     let (last, whole) = groups.split_last()?;
     let mut length = 0;
