@@ -58,7 +58,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv strace memcached siege unshare ip
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip
 
 .PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-glass bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -109,7 +109,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies lab-json siege-urls lab-page lab-reference lab-metrics lab-csv lab-reply scenario; do \
+	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies websocket events lab-json siege-urls lab-page lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

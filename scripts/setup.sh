@@ -37,11 +37,13 @@ package() {
     esac
 }
 
-# Whether a program is there. Debian has the part of Python that makes virtual environments in a
+# Whether a program, or a library that is none, is there. Debian has the part of Python that makes virtual environments in a
 # package of its own, and PostgreSQL's server in a folder that is in nobody's PATH.
 is_there() {
     case $1 in
     python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
+    # Of Debian's Python, where there is another, too.
+    python3-websockets) /usr/bin/python3 -c 'import websockets' 2>/dev/null ;;
     postgres) ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null ;;
     esac

@@ -4,6 +4,7 @@ use crate::engine::extract;
 use crate::engine::reference;
 use crate::http1::{HeadCache, Jar, ReplyReader, Taking};
 use crate::plan::{ExtractFrom, JsonPath, Rows, Selector};
+use crate::scenario::AccessLog;
 use crate::target::Origin;
 use crate::transport::{Kept, Reply};
 
@@ -40,6 +41,19 @@ pub fn csv(file: &[u8]) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let columns = rows.columns().len();
     let row = |row| (0..columns).map(|column| rows.cell(row, column).to_vec()).collect();
     Ok((0..rows.count()).map(row).collect())
+}
+
+/// Methods and paths of an access log's lines, in the order of their times.
+pub fn access_log(log: &[u8], methods: &[&str]) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let methods: Vec<String> = methods.iter().map(|&method| method.to_owned()).collect();
+    let log = AccessLog::read(log, &methods)?;
+    assert_eq!(log.times.len(), log.rows.count());
+    let kind = |row| std::str::from_utf8(log.rows.cell(row, 0)).ok()?.parse::<usize>().ok();
+    let request = |row: usize| {
+        let kind = kind(row).expect("a kind is a number");
+        (log.kinds[kind].method.clone(), log.rows.cell(row, 1).to_vec())
+    };
+    Ok((0..log.rows.count()).map(request).collect())
 }
 
 /// What a stream of replies came to.

@@ -6,6 +6,7 @@
 
 pub mod archive;
 pub mod audit;
+mod channel;
 mod cpu;
 pub mod engine;
 mod fetch;

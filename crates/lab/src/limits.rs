@@ -1,5 +1,6 @@
 //! Every bound of the lab, with what happens when it is reached.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Most users of one run. More: `PlanError::Users`.
@@ -65,6 +66,10 @@ pub(crate) const HTTP2_STREAM_WINDOW_BYTES: u32 = 1 << 20;
 /// The same of all streams of a connection.
 pub(crate) const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
+/// A user's bandwidth, in bytes a second: from 8 kbit/s to 10 Gbit/s. Another:
+/// `PlanError::Transport`.
+pub const BANDWIDTHS: RangeInclusive<u64> = 1_000..=1_250_000_000;
+
 /// How often a request is sent if the server ends the connection each time saying that it did not
 /// look at it. More: an error of class closed.
 pub const UNPROCESSED_TRIES_MAX: usize = 3;
@@ -115,6 +120,19 @@ pub const RESOURCES_REMEMBERED_MAX: usize = 512;
 /// Parts of one page that are fetched. More: a failed check, for the rest would silently be left
 /// out.
 pub const RESOURCES_MAX: usize = 256;
+
+/// Most messages that a step waits for. More: `PlanError::Channel`.
+pub const MESSAGES_AWAITED_MAX: u32 = 10_000;
+
+/// Bytes of messages of a WebSocket or an event stream that have come and nobody has looked at yet,
+/// of one user. With more, nothing is read until there is room: the server has to wait.
+pub const INBOX_BYTES_MAX: usize = 256 << 10;
+
+/// Streams of events of which a user remembers the last id. With more, it forgets the oldest.
+pub const EVENT_IDS_MAX: usize = 16;
+
+/// Longest id of an event that is remembered, in bytes. A longer one is not.
+pub const EVENT_ID_BYTES_MAX: usize = 256;
 
 /// Largest data file. Larger: `DataError::TooLarge`.
 pub const DATA_BYTES_MAX: usize = 256 << 20;
@@ -176,8 +194,8 @@ pub const RUN_FREE_BYTES_MIN: u64 = 8 << 20;
 /// asked for. A run that needs more ends as INVALID if the disk is full before its end.
 pub const RUN_SECOND_BYTES: u64 = 1 << 10;
 
-/// The same for each operation: two histograms of a second and its row.
-pub const RUN_SECOND_OPERATION_BYTES: u64 = 3 << 10;
+/// The same for each operation: the histograms of a second and its row.
+pub const RUN_SECOND_OPERATION_BYTES: u64 = 4 << 10;
 
 /// Largest file of data that is copied into the archive, in bytes. Of a larger one the sum is kept.
 pub const RUN_DATA_BYTES_MAX: u64 = 64 << 20;
@@ -240,6 +258,10 @@ pub const SCENARIO_FILE_BYTES_MAX: usize = 256 << 20;
 
 /// Most recorded arrivals of a scenario, 16 bytes each. More: a mistake in the scenario.
 pub const SCENARIO_ARRIVALS_MAX: usize = 10_000_000;
+
+/// Longest line of an access log that is replayed, in bytes. A longer one is passed over, and
+/// counted.
+pub const LOG_LINE_BYTES_MAX: usize = 64 << 10;
 
 /// Most operations of a scenario: what is measured of each is kept for each second. More: a
 /// mistake in the scenario.

@@ -13,6 +13,7 @@ use lab::nearest;
 use lab::plan::Load;
 use lab::report::Report;
 use lab::scenario::{Hook, Mistakes, Scenario, Source, shipped};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -87,7 +88,10 @@ fn names() -> Vec<&'static str> {
 
 /// Runs to the end.
 pub fn run(arguments: &RunArguments) -> Result<Finished, ScenarioError> {
-    let file = ScenarioFile::find(&arguments.scenario)?;
+    let file = match &arguments.replay {
+        Some(log) => ScenarioFile::of_log(log, &arguments.scenario),
+        None => ScenarioFile::find(&arguments.scenario)?,
+    };
     if arguments.show {
         return Ok(Finished { text: file.text, exit: Exit::Success });
     }
@@ -133,6 +137,20 @@ pub struct ScenarioFile {
 }
 
 impl ScenarioFile {
+    /// The scenario that replays an access log to a server.
+    fn of_log(log: &Path, url: &str) -> Self {
+        // A brace is one, and names no variable. TOML has JSON's escapes.
+        let quoted = |text: &str| Value::from(text.replace('{', "\\{")).to_string();
+        let name = log.file_name().unwrap_or_default().to_string_lossy();
+        let (url, file) = (quoted(url), quoted(&log.to_string_lossy()));
+        let name = quoted(&format!("replay of {name}"));
+        let text = format!(
+            "name = {name}\n\n[servers]\nserver = {url}\n\n[load]\nreplay = {{ log = {file} }}\n\
+             warm_up = \"0s\"\n\n[operation.request]\nlogged = true\n"
+        );
+        Self { name: "--replay".to_owned(), text, folder: Some(PathBuf::new()) }
+    }
+
     /// The file of that path, or else the one of that name that ships.
     pub fn find(named: &str) -> Result<Self, ScenarioError> {
         let path = Path::new(named);

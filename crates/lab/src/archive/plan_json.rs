@@ -87,7 +87,7 @@ fn load(load: &Load) -> Value {
 }
 
 fn transport(transport: &Transport) -> Value {
-    let Transport { protocol, keep_alive, trust: Trust { ca, insecure } } = transport;
+    let Transport { protocol, keep_alive, trust: Trust { ca, insecure }, bandwidth } = transport;
     let (name, users) = match protocol {
         Protocol::Http1 { pipeline } => ("HTTP/1.1", pipeline),
         Protocol::Http2 { streams } => ("HTTP/2", streams),
@@ -98,6 +98,8 @@ fn transport(transport: &Transport) -> Value {
         "keep_alive": keep_alive,
         "own_authorities": ca.is_some(),
         "any_certificate": insecure,
+        "receive_bytes_per_s": bandwidth.receive,
+        "send_bytes_per_s": bandwidth.send,
     })
 }
 

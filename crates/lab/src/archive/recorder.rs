@@ -14,7 +14,7 @@ use super::seconds::Seconds;
 use super::{mask, plan_json, space, summary, utc};
 use crate::engine::{Phase, Watch};
 use crate::limits::RUN_DATA_BYTES_MAX;
-use crate::measure::{Interval, Row, SeriesHead};
+use crate::measure::{Interval, Latency, Row, SeriesHead, StatusClass, Tally};
 use crate::plan::Plan;
 use crate::progress::Tick;
 use crate::report::Report;
@@ -35,13 +35,15 @@ const LOGS: [(Phase, &str); 3] = [
 pub struct Recorder {
     draft: Draft,
     seconds: Seconds,
-    /// Of service and response time, by operation.
-    tags: Vec<[String; 2]>,
+    /// The operations' names, as tags of histograms begin.
+    tags: Vec<String>,
     /// When the first user starts; until then, when this was made.
     start: SystemTime,
     files: Option<Files>,
     failures: Failures,
     observed: Observed,
+    /// What is known of the machine and the program, and at the end of the servers.
+    environment: Value,
     /// The first thing that could not be written. After it nothing is.
     trouble: Option<ArchiveError>,
 }
@@ -64,26 +66,26 @@ impl Recorder {
         fs::create_dir_all(&about.runs).map_err(writing(&about.runs))?;
         space::check(&about.runs, plan)?;
         let draft = Draft::create(&about.runs, id)?;
-        let prepared = prepare(&draft, plan, about);
+        let environment = environment::gather(about);
+        let prepared = prepare(&draft, plan, (about, &environment));
         if let Err(error) = prepared {
             // Nothing is kept of a run that never began; what is said is why.
             let _what_is_left_is_listed_as_killed = draft.discard();
             return Err(error);
         }
-        let plain = tags(plan.operations.iter().map(|operation| operation.name.as_str()));
+        let tags = tags(plan.operations.iter().map(|operation| operation.name.as_str()));
         let names = plan.operations.iter().map(|operation| operation.name.clone());
         let failures = Failures::new(draft.file("failures.jsonl"), names.collect());
         let observed = Observed::new(&draft.file(""));
-        let tags =
-            plain.iter().map(|tag| ["service", "response"].map(|kind| format!("{tag}:{kind}")));
         Ok(Self {
             draft,
             seconds: Seconds::new(plan),
-            tags: tags.collect(),
+            tags,
             start: now,
             files: None,
             failures,
             observed,
+            environment,
             trouble: None,
         })
     }
@@ -133,11 +135,11 @@ impl Recorder {
                 .tags
                 .iter()
                 .enumerate()
-                .filter_map(|(operation, tags)| Some((tags, interval.get(phase, operation)?)));
-            let tagged = tallies.flat_map(|([service, response], tally)| {
-                [(service.as_str(), tally.service()), (response.as_str(), tally.response())]
-            });
+                .filter_map(|(operation, tag)| Some((tag, interval.get(phase, operation)?)));
+            let mut tagged: Vec<(String, &Latency)> = Vec::new();
+            tallies.for_each(|(tag, tally)| push_tagged(&mut tagged, tag, tally));
             let lag = (phase == Phase::Measured).then_some(("send-lag", &interval.send_lag));
+            let tagged = tagged.iter().map(|(tag, latency)| (tag.as_str(), *latency));
             log.append(interval.second, tagged.chain(lag))?;
         }
         Ok(())
@@ -155,6 +157,17 @@ impl Recorder {
         let text = |name: &str, text: String| self.draft.write(name, mask::text(&text).as_bytes());
         text("report.txt", report.to_text())?;
         let mut json = report.to_json();
+        self.environment["servers"] = json["servers"].clone();
+        self.draft.write("environment.json", pretty(&self.environment).as_bytes())?;
+        if let Some(audit) = &report.audit {
+            let found = json!({
+                "checked": audit.checked,
+                "lost": audit.lost,
+                "faults": audit.faults,
+                "notes": audit.notes,
+            });
+            self.draft.write("audit.json", pretty(&found).as_bytes())?;
+        }
         mask::json(&mut json);
         self.draft.write("report.json", format!("{json}\n").as_bytes())?;
         self.draft.write("service.hgrm", distribution(report.measured.service()).as_bytes())?;
@@ -206,12 +219,27 @@ impl Watch for Recorder {
     }
 }
 
+/// The histograms of an operation, each with its tag.
+fn push_tagged<'a>(tagged: &mut Vec<(String, &'a Latency)>, tag: &str, tally: &'a Tally) {
+    let mut push = |kind: &str, latency| tagged.push((format!("{tag}:{kind}"), latency));
+    push("service", tally.service());
+    push("response", tally.response());
+    for class in StatusClass::ALL {
+        tally.by_status(class).into_iter().for_each(|latency| push(class.name(), latency));
+    }
+    tally.messages().into_iter().for_each(|latency| push("message", latency));
+}
+
 /// What is known before a run.
-fn prepare(draft: &Draft, plan: &Plan, about: &About) -> Result<(), ArchiveError> {
+fn prepare(
+    draft: &Draft,
+    plan: &Plan,
+    (about, environment): (&About, &Value),
+) -> Result<(), ArchiveError> {
     let (name, text) = about.spec.file();
     draft.write(name, text.as_bytes())?;
     draft.write("plan.json", pretty(&plan_json::of(plan)).as_bytes())?;
-    draft.write("environment.json", pretty(&environment::gather(about)).as_bytes())?;
+    draft.write("environment.json", pretty(environment).as_bytes())?;
     let copied: Result<Vec<Value>, _> = about.data.iter().map(|path| copy(draft, path)).collect();
     let copied = copied?;
     if !copied.is_empty() {

@@ -2,9 +2,9 @@
 //! with the open places of templates in braces. Nobody reads it back.
 
 use crate::plan::{
-    Body, Check, Class, Coding, DataFile, Distribution, Extract, ExtractFrom, HttpStep, Items,
-    KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing, Piece, Plan, Step, Template,
-    Values, Variable,
+    Body, ChannelStep, Check, Class, Coding, DataFile, Distribution, Extract, ExtractFrom,
+    HttpStep, Items, KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing, Piece, Plan,
+    Step, Template, Values, Variable,
 };
 use serde_json::{Map, Value, json};
 
@@ -49,12 +49,37 @@ fn step(plan: &Plan, step: &Step) -> Value {
             json!({ "parallel": steps })
         }
         Step::Memcached(step) => memcached(plan, step),
+        Step::Channel(step) => channel(plan, step),
         Step::OneOf(steps, turn) => {
             let steps: Vec<Value> = steps.iter().map(|step| http(plan, step)).collect();
             json!({ "one_of": steps, "turn": format!("{turn:?}") })
         }
         Step::Pause(time) => json!({ "pause": distribution(time) }),
         Step::NewSession => json!("new session"),
+    }
+}
+
+fn channel(plan: &Plan, step: &ChannelStep) -> Value {
+    let kind = step.kind().to_string();
+    match step {
+        ChannelStep::Open(step) => json!({
+            "open": kind,
+            "request": http(plan, &step.request),
+            "subprotocols": step.subprotocols,
+        }),
+        ChannelStep::Send(step) => {
+            json!({ "send": template(Some(plan), &step.content), "binary": step.is_binary })
+        }
+        ChannelStep::Receive(step) => json!({
+            "receive": kind,
+            "count": step.count,
+            "containing": step.containing.as_ref().map(|text| template(Some(plan), text)),
+            "event": step.event,
+            "timeout_s": step.timeout.map(|time| time.as_secs_f64()),
+            "checks": step.checks.iter().map(|one| check(plan, one)).collect::<Vec<_>>(),
+            "extract": step.extract.iter().map(|one| extract(plan, one)).collect::<Vec<_>>(),
+        }),
+        ChannelStep::Close(_) => json!({ "close": kind }),
     }
 }
 

@@ -5,7 +5,7 @@ use super::lane::Keeps;
 use super::mind::Mind;
 use super::step::Failure;
 use crate::limits::{BODY_KEPT_BYTES_MAX, VARIABLE_BYTES_MAX};
-use crate::plan::{Check, Extract, ExtractFrom, HttpStep, Plan, Template};
+use crate::plan::{Check, Extract, ExtractFrom, Plan, Template};
 use crate::transport::{Kept, Reply};
 use memchr::memmem;
 
@@ -44,9 +44,9 @@ impl Needle {
 }
 
 impl Judge {
-    pub(crate) fn new(step: &HttpStep) -> Self {
+    pub(crate) fn new(all: &[Check], extract: &[Extract]) -> Self {
         let (mut statuses, mut bytes, mut checks): (Option<Vec<u16>>, _, _) = (None, None, vec![]);
-        for check in &step.checks {
+        for check in all {
             checks.push(match check {
                 // Several are one after the other, so what is in all of them counts.
                 Check::Status(these) => {
@@ -68,8 +68,8 @@ impl Judge {
             });
         }
         let checked = checks.iter().any(Prepared::is_of_body);
-        let of_body = checked || step.extract.iter().any(|extract| extract.from.is_of_body());
-        Self { statuses, bytes, checks, extract: step.extract.clone(), of_body }
+        let of_body = checked || extract.iter().any(|extract| extract.from.is_of_body());
+        Self { statuses, bytes, checks, extract: extract.to_vec(), of_body }
     }
 
     /// What of the reply it needs; `page` if more of the body is.
@@ -205,7 +205,12 @@ fn contained(is_there: bool, wanted: bool, needle: &[u8]) -> Result<(), Failure>
     }
 }
 
-fn rendered(template: &Template, plan: &Plan, mind: &mut Mind) -> Result<Vec<u8>, Failure> {
+/// A template, filled in.
+pub(super) fn rendered(
+    template: &Template,
+    plan: &Plan,
+    mind: &mut Mind,
+) -> Result<Vec<u8>, Failure> {
     let mut out = Vec::new();
     let mut fill = mind.fill(plan);
     fill.render(template, &mut out);

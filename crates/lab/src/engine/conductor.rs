@@ -66,6 +66,8 @@ pub struct Findings {
     pub rates: Vec<u64>,
     /// Connections opened, ramp-up included.
     pub connections: u64,
+    /// What each of the plan's servers calls its software, if it says so.
+    pub software: Vec<Option<String>>,
     /// CPU time of each thread of the generator in it, and the time that it had; why not, if it
     /// cannot be read.
     pub generator_cpu: Result<Vec<(Duration, Duration)>, String>,
@@ -375,6 +377,12 @@ impl Conductor<'_> {
             Ok(cpu) => Ok((cpu.used, cpu.elapsed)),
             Err(error) => Err(error.to_string()),
         });
+        let said = |server: usize| {
+            let of = |harvest: &Harvest| harvest.software.get(server)?.clone();
+            self.harvests.iter().find_map(of)
+        };
+        let servers = self.harvests.first().map_or(0, |harvest| harvest.software.len());
+        let software = (0..servers).map(said).collect();
         Findings {
             totals: self.totals,
             measured,
@@ -382,6 +390,7 @@ impl Conductor<'_> {
             rates: self.rates.into_iter().skip(ramp_up).take(whole).collect(),
             latencies_ms: self.latencies_ms.into_iter().skip(ramp_up).take(whole).collect(),
             connections: self.harvests.iter().map(|harvest| harvest.connections).sum(),
+            software,
             generator_cpu: cpus.collect(),
             server_cpu: self.server.map_or(ServerCpu::NotAsked, ServerReadings::used),
             observed: self.observed,

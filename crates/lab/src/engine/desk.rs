@@ -137,6 +137,13 @@ impl Desk {
         self.counters.add(done.failure.is_none());
     }
 
+    /// Notes a message that came at `at` and was waited for since `since`.
+    pub(crate) fn note_message(&self, operation: usize, since: Instant, at: Instant) {
+        let phase = self.phase(since, at);
+        let mut interval = self.interval.borrow_mut();
+        interval.tally(phase, operation).record_message(at.saturating_duration_since(since));
+    }
+
     /// The open model measures all that came in the interval, and waits for it: what is slow is
     /// over late, and would be left out otherwise.
     fn phase(&self, from: Instant, now: Instant) -> Phase {
@@ -188,6 +195,12 @@ impl Desk {
     /// Notes that a user has gone, having opened so many connections.
     pub(crate) fn leave(&self, connections: u64) {
         self.connections.set(self.connections.get() + connections);
+    }
+
+    /// What each server calls its software, if it has said so.
+    pub(crate) fn software(&self) -> Vec<Option<String>> {
+        let of = |server: &Rc<Server>| server.heads.borrow().software().map(str::to_owned);
+        self.servers.iter().map(of).collect()
     }
 
     pub(crate) fn connections(&self) -> u64 {

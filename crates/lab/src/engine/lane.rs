@@ -10,8 +10,11 @@ use super::variables::give_back;
 use super::written::Written;
 use crate::http1::Jar;
 use crate::limits::{BODY_KEPT_BYTES_MAX, SAMPLE_BYTES_MAX};
-use crate::transport::{Client, Kept, Reading, Reply};
+use crate::plan::Bandwidth;
+use crate::transport::{Client, Kept, Link, Reading, Reply};
 use std::cell::RefCell;
+use std::rc::Rc;
+use tokio::time::Instant;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +52,15 @@ pub(crate) struct Memory {
     /// By server.
     pub(crate) jars: Vec<RefCell<Jar>>,
     pub(crate) validators: RefCell<Validators>,
+    /// Its line, if that is bound.
+    pub(crate) link: Option<Rc<Link>>,
 }
 
 impl Memory {
-    pub(crate) fn new(servers: usize) -> Self {
+    pub(crate) fn new(servers: usize, bandwidth: Bandwidth) -> Self {
         let jars = (0..servers).map(|_| RefCell::default()).collect();
-        Self { jars, validators: RefCell::default() }
+        let link = Link::new(bandwidth, Instant::now());
+        Self { jars, validators: RefCell::default(), link }
     }
 
     fn note(&self, server: usize, path: &[u8], fields: &[u8]) {
@@ -135,7 +141,7 @@ impl Lane {
         trip: &Trip,
     ) -> Result<Reply, Failure> {
         let server = self.server;
-        let make = || Client::new(&desk.servers[server], self.user);
+        let make = || Client::new(&desk.servers[server], self.user, memory.link.clone());
         let client = self.clients[server].get_or_insert_with(make);
         client.connect(desk.deadline()).await.map_err(Failure::Http)?;
         {

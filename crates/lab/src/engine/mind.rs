@@ -146,12 +146,17 @@ impl Mind {
     }
 
     /// Which of so many comes next in this operation.
-    pub(crate) fn turn(&mut self, turn: Turn, count: usize) -> usize {
+    pub(crate) fn turn(&mut self, plan: &Plan, turn: Turn, count: usize) -> usize {
         let (count, before) = (count as u64, self.iterations.saturating_sub(1));
         let chosen = match turn {
             Turn::FromFirst => before % count,
             Turn::FromOwn => (self.number * count / self.users.max(1) + before) % count,
             Turn::Any => self.content.below(count),
+            Turn::OfRow(file) => {
+                let cell = plan.data[file].rows.cell(self.rows[file], 0);
+                let number = std::str::from_utf8(cell).ok().and_then(|text| text.parse().ok());
+                number.unwrap_or(0).min(count - 1)
+            }
         };
         chosen as usize
     }
@@ -189,7 +194,7 @@ mod tests {
             let mut mind = Mind::new(&plan, user);
             let mut next = || {
                 mind.begin(&plan, &prepared, 0);
-                mind.turn(turn, 4)
+                mind.turn(&plan, turn, 4)
             };
             (0..200).map(|_| next()).collect()
         };

@@ -5,6 +5,7 @@
 mod alarm;
 mod browser;
 mod budget;
+mod channel;
 mod checks;
 mod conductor;
 mod desk;

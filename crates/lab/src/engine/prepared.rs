@@ -1,6 +1,7 @@
 //! A plan's steps in the form in which they are carried out: what can be known before the run is
 //! not looked up in it.
 
+use super::channel;
 use super::checks::Judge;
 use super::lane::{Errand, Keeps, Versions};
 use super::written;
@@ -30,6 +31,7 @@ pub(crate) enum Action {
     Http(Box<Request>),
     Parallel(Vec<Request>),
     Memcached(Box<memcached::Prepared>),
+    Channel(channel::Prepared),
     OneOf(Vec<Request>, Turn),
     Pause(Distribution),
     NewSession,
@@ -57,6 +59,7 @@ impl Prepared {
                 Step::Memcached(step) => {
                     Action::Memcached(Box::new(memcached::Prepared::new(step)))
                 }
+                Step::Channel(step) => Action::Channel(channel::Prepared::new(plan, step)),
                 Step::OneOf(steps, turn) => {
                     Action::OneOf(steps.iter().map(request).collect(), *turn)
                 }
@@ -83,7 +86,7 @@ impl Prepared {
 impl Request {
     fn new(plan: &Plan, step: &HttpStep) -> Self {
         let versions = if step.conditional { Versions::Asked } else { Versions::Ignored };
-        let judge = Judge::new(step);
+        let judge = Judge::new(&step.checks, &step.extract);
         Self {
             wire: written::Prepared::new(&plan.origins[step.origin], step, &plan.transport),
             errand: Errand {
@@ -107,16 +110,21 @@ impl Request {
 fn note_step(step: &Step, data: &mut BTreeSet<usize>) {
     match step {
         Step::Http(step) => note_data(step, data),
-        Step::Parallel(steps) | Step::OneOf(steps, _) => {
+        Step::Parallel(steps) => steps.iter().for_each(|step| note_data(step, data)),
+        Step::OneOf(steps, turn) => {
+            if let Turn::OfRow(file) = turn {
+                data.insert(*file);
+            }
             steps.iter().for_each(|step| note_data(step, data));
         }
         Step::Memcached(step) => note_template(&step.key, data),
+        Step::Channel(step) => channel::note_data(step, data),
         Step::Pause(_) | Step::NewSession => {}
     }
 }
 
 /// Notes the data files that a template names.
-fn note_template(template: &Template, data: &mut BTreeSet<usize>) {
+pub(super) fn note_template(template: &Template, data: &mut BTreeSet<usize>) {
     for mut piece in &template.pieces {
         while let Piece::Coded(_, coded) = piece {
             piece = coded;

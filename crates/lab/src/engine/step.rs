@@ -7,6 +7,7 @@ use super::prepared::Request;
 use super::reference::{Location, resolve};
 use super::together;
 use super::user::User;
+use super::written;
 use crate::limits::RESOURCES_MAX;
 use crate::measure::{ErrorClass, Sample};
 use crate::memcached;
@@ -22,6 +23,8 @@ use tokio::time::Instant;
 pub(crate) struct Trip {
     /// When the first byte was sent; opening the connection is no part of that time.
     pub(crate) sent: Cell<Option<Instant>>,
+    /// When something was last sent.
+    pub(crate) last_sent: Cell<Option<Instant>>,
     /// Bytes received so far.
     pub(crate) received: Cell<u64>,
     /// Of the replies so far.
@@ -34,6 +37,7 @@ impl Trip {
     /// Begins with another operation.
     pub(crate) fn begin(&mut self) {
         self.sent.set(None);
+        self.last_sent.set(None);
         self.received.set(0);
         self.cached.set((0, 0));
         self.statuses.get_mut().clear();
@@ -41,8 +45,10 @@ impl Trip {
 
     /// Something is sent now.
     pub(crate) fn send(&self) {
+        let now = Some(Instant::now());
+        self.last_sent.set(now);
         if self.sent.get().is_none() {
-            self.sent.set(Some(Instant::now()));
+            self.sent.set(now);
         }
     }
 
@@ -140,9 +146,18 @@ impl User {
     }
 
     fn write(&mut self, place: usize, request: &Request) -> Result<(), Failure> {
+        self.write_wire(place, &request.wire)
+    }
+
+    /// Begins a request in a lane.
+    pub(super) fn write_wire(
+        &mut self,
+        place: usize,
+        wire: &written::Prepared,
+    ) -> Result<(), Failure> {
         let plan = &self.desk.brief.plan;
         let mut fill = self.mind.fill(plan);
-        self.lanes[place].written.begin(&request.wire, &mut fill);
+        self.lanes[place].written.begin(wire, &mut fill);
         match fill.fault {
             None => Ok(()),
             Some(fault) => Err(Failure::Check(fault.describe(&plan.variables))),

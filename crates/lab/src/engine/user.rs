@@ -7,6 +7,7 @@ use super::mind::Mind;
 use super::prepared::Action;
 use super::step::{Failure, Trip};
 use super::timetable::Timetable;
+use crate::channel::Channels;
 use crate::http1::Jar;
 use crate::limits::RECONNECT_PAUSE;
 use crate::measure::{Done, ErrorClass};
@@ -38,6 +39,8 @@ pub(crate) struct User {
     pub(super) lanes: Vec<Lane>,
     /// Connections to caches; none if the plan has no steps for them.
     pub(super) caches: Option<memcached::Places>,
+    /// Its WebSocket and its event stream, once it had one.
+    pub(super) channels: Option<Box<Channels>>,
     pub(super) trip: Trip,
     /// The operation under way.
     pub(super) operation: usize,
@@ -63,9 +66,10 @@ impl User {
             position: Position::default(),
             browser: Browser::new(mind.content.unit()),
             mind,
-            memory: Memory::new(servers),
+            memory: Memory::new(servers, plan.transport.bandwidth),
             lanes: vec![Lane::new(number, servers)],
             caches: desk.caches(number),
+            channels: None,
             trip: Trip::default(),
             operation: 0,
             last_start: None,
@@ -128,7 +132,9 @@ impl User {
     /// Notes what it leaves behind.
     pub(crate) fn leave(self) {
         let to_caches = self.caches.as_ref().map_or(0, |caches| caches.opened);
-        self.desk.leave(self.lanes.iter().map(Lane::opened).sum::<u64>() + to_caches);
+        let channels = self.channels.as_ref().map_or(0, |channels| channels.opened);
+        let lanes = self.lanes.iter().map(Lane::opened).sum::<u64>();
+        self.desk.leave(lanes + to_caches + channels);
     }
 
     /// Waits until the next operation is to start, and says when that is and what time it is.
@@ -144,7 +150,11 @@ impl User {
             Pacing::Cycle(distribution) => began + distribution.draw(&mut self.pauses),
         };
         if at > now {
-            self.desk.sleep_until(at.min(self.desk.brief.timetable.last)).await;
+            let sleep = self.desk.sleep_until(at.min(self.desk.brief.timetable.last));
+            match &mut self.channels {
+                Some(channels) => channels.beside(sleep).await,
+                None => sleep.await,
+            }
         }
         (at, Instant::now())
     }
@@ -184,6 +194,9 @@ impl User {
         self.trip.begin();
         let result = self.walk(operation).await;
         let finished = Instant::now();
+        if let Some(channels) = &mut self.channels {
+            self.trip.receive(channels.take_received());
+        }
         let sent = self.trip.sent.get().unwrap_or(now);
         if is_open {
             self.desk.lagged(intended, sent.saturating_duration_since(intended));
@@ -229,26 +242,49 @@ impl User {
     fn renew(&mut self) {
         self.memory.jars.iter_mut().for_each(|jar| Jar::forget(jar.get_mut()));
         self.browser.renew(self.mind.content.unit());
+        self.channels.iter_mut().for_each(|channels| channels.abandon());
     }
 
     /// The steps, one after the other, until one fails.
     async fn walk(&mut self, operation: usize) -> Result<(), Failure> {
         let desk = Rc::clone(&self.desk);
         for action in &desk.brief.prepared.operations[operation].actions {
-            match action {
-                Action::Http(request) => self.request(request).await?,
-                Action::Parallel(requests) => self.parallel(requests).await?,
-                Action::Memcached(command) => self.command(command).await?,
-                Action::OneOf(requests, turn) => {
-                    let one = self.mind.turn(*turn, requests.len());
-                    self.request(&requests[one]).await?;
+            match (action, self.channels.take()) {
+                (Action::Channel(step), channels) => {
+                    self.channels = channels;
+                    self.on_channel(step).await?;
                 }
-                Action::Pause(distribution) => {
-                    tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
+                (Action::NewSession, channels) => {
+                    self.channels = channels;
+                    self.renew();
                 }
-                Action::NewSession => self.renew(),
+                (action, None) => self.act(action).await?,
+                // Pings are answered, whatever the user is about.
+                (action, Some(mut channels)) => {
+                    let outcome = channels.beside(self.act(action)).await;
+                    self.channels = Some(channels);
+                    outcome?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// A step that needs no channel.
+    async fn act(&mut self, action: &Action) -> Result<(), Failure> {
+        match action {
+            Action::Http(request) => self.request(request).await,
+            Action::Parallel(requests) => self.parallel(requests).await,
+            Action::Memcached(command) => self.command(command).await,
+            Action::OneOf(requests, turn) => {
+                let one = self.mind.turn(&self.desk.brief.plan, *turn, requests.len());
+                self.request(&requests[one]).await
+            }
+            Action::Pause(distribution) => {
+                tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
+                Ok(())
+            }
+            Action::Channel(_) | Action::NewSession => Ok(()),
+        }
     }
 }

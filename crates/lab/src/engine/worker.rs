@@ -49,6 +49,8 @@ pub(crate) enum Signal {
 /// What a thread has to say in the end.
 pub(crate) struct Harvest {
     pub(crate) connections: u64,
+    /// What each server calls its software, if it says so.
+    pub(crate) software: Vec<Option<String>>,
     /// When the measured interval was over for its users.
     pub(crate) closed: Instant,
     pub(crate) cpu: io::Result<ThreadCpu>,
@@ -95,6 +97,7 @@ impl Worker {
         self.tell(Signal::Second(Box::new(desk.turn_page(now, 0))));
         Ok(Harvest {
             connections: desk.connections(),
+            software: desk.software(),
             closed: if early { closed.min(timetable.end) } else { timetable.end },
             cpu: thread_cpu(before, after, closed - opened),
         })

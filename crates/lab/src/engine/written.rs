@@ -156,7 +156,8 @@ impl Written {
         }
     }
 
-    fn push_field(&mut self, name: &[u8], value: &[u8]) {
+    /// Adds a field, unless its value is empty. The name has its colon and space.
+    pub(crate) fn push_field(&mut self, name: &[u8], value: &[u8]) {
         if !value.is_empty() {
             self.bytes.extend_from_slice(name);
             self.bytes.extend_from_slice(value);

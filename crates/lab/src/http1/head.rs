@@ -6,6 +6,8 @@ use crate::limits::{COOKIE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
 use crate::transport::Kept;
 use std::mem::MaybeUninit;
 use thiserror::Error;
+use wire::events::TooLarge as EventTooLarge;
+use wire::websocket::WebSocketError;
 
 /// A reply that is not what RFC 9112 allows, or is beyond the bounds of the lab.
 #[derive(Debug, Error)]
@@ -26,6 +28,11 @@ pub(crate) enum Malformed {
     Surplus(usize),
     #[error("the server set more than {COOKIE_BYTES_MAX} bytes of cookies")]
     Cookies,
+    /// What breaks WebSocket.
+    #[error("what the server sent is not WebSocket: {0}")]
+    WebSocket(#[from] WebSocketError),
+    #[error("the event stream cannot be read: {0}")]
+    Events(#[from] EventTooLarge),
     /// What breaks HTTP/2, in words.
     #[error("what the server sent is not HTTP/2: {0}")]
     Http2(String),
@@ -60,7 +67,12 @@ pub(crate) struct HeadCache {
     is_head: bool,
     /// What they mean; none if they cannot be passed over, because they set a cookie.
     head: Option<Head>,
+    /// What the first final reply called the server's software (RFC 9110 §10.2.4).
+    software: Option<String>,
 }
+
+/// Longest part of a `Server` field that is kept.
+const SOFTWARE_BYTES_MAX: usize = 200;
 
 impl HeadCache {
     fn find(&self, input: &[u8], taking: &Taking<'_>) -> Option<Head> {
@@ -71,6 +83,19 @@ impl HeadCache {
                 && input.starts_with(&self.bytes)
         };
         self.head.filter(is_passed_over)
+    }
+
+    /// What the server calls its software, if it says so.
+    pub(crate) fn software(&self) -> Option<&str> {
+        self.software.as_deref()
+    }
+
+    /// Keeps the first value of `Server`.
+    pub(crate) fn note_software(&mut self, value: &[u8]) {
+        if self.software.is_none() {
+            let value = &value[..value.len().min(SOFTWARE_BYTES_MAX)];
+            self.software = Some(String::from_utf8_lossy(value).into_owned());
+        }
     }
 
     fn put(&mut self, bytes: &[u8], is_head: bool, head: Head) {
@@ -137,6 +162,9 @@ fn parse(input: &[u8], taking: &mut Taking<'_>) -> Result<Option<(Head, bool)>, 
         fields.take(header)?;
         if status < 200 {
             continue;
+        }
+        if header.name.eq_ignore_ascii_case("server") {
+            taking.heads.note_software(header.value);
         }
         if header.name.eq_ignore_ascii_case("set-cookie") {
             sets_cookie = true;

@@ -4,10 +4,11 @@
 use super::deadline::Deadline;
 use super::head::{Malformed, Taking};
 use super::reply::ReplyReader;
-use crate::transport::{Failure, Reading, Reply, Server, Stream};
+use crate::transport::{Failure, Link, Reading, Reply, Server, Stream};
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -29,12 +30,16 @@ impl Own {
         self.idle.is_some()
     }
 
-    /// Opens a connection.
+    /// Opens a connection, on the user's line if that is bound.
     ///
     /// # Errors
     /// [`Failure::Connect`] or [`Failure::Tls`].
-    pub(crate) async fn open(&mut self, server: &Server) -> Result<(), Failure> {
-        self.idle = Some(server.open().await?);
+    pub(crate) async fn open(
+        &mut self,
+        server: &Server,
+        link: Option<&Rc<Link>>,
+    ) -> Result<(), Failure> {
+        self.idle = Some(server.open().await?.on(link));
         Ok(())
     }
 
@@ -109,10 +114,9 @@ impl Exchange<'_, '_> {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        match &mut self.stream {
-            // TLS may hold back what it has encrypted.
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Plain(_) => Poll::Ready(Ok(())),
+        match self.stream.holds_back() {
+            true => Pin::new(&mut self.stream).poll_flush(cx),
+            false => Poll::Ready(Ok(())),
         }
     }
 

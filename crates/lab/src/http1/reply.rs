@@ -75,6 +75,16 @@ impl ReplyReader {
         }
     }
 
+    /// What the head says, once it is complete. Of a body it has what was stated or has come.
+    pub(crate) fn head(&self) -> Option<Reply> {
+        match &self.place {
+            Place::Head => None,
+            Place::Length(reply, _) | Place::Chunked(reply, _) | Place::ToClose(reply) => {
+                Some(*reply)
+            }
+        }
+    }
+
     /// What it means that the server closed the connection now: the end of the body, or where
     /// the reply broke off.
     pub(crate) fn close(&self, pending: usize) -> Result<Reply, &'static str> {

@@ -89,7 +89,7 @@ impl Sender {
         let taken = self.channel.parsed.borrow_mut().take_apart(request, is_tls);
         let (request, body) = taken.map_err(|why| Failure::Malformed(Malformed::Http2(why)))?;
         let open = self.open.as_mut().ok_or(Failure::Unprocessed(1))?;
-        let reply = exchange(&mut open.send, request, body, (reading, received)).await;
+        let reply = exchange(&mut open.send, server, (request, body), (reading, received)).await;
         match (reply, open.ended.borrow().clone()) {
             (Err(Failure::Broken(_)), Some(reason)) => Err(Failure::Reset(reason)),
             (reply, _) => reply,
@@ -99,8 +99,8 @@ impl Sender {
 
 async fn exchange(
     send: &mut SendRequest<Bytes>,
-    request: Request<()>,
-    body: Bytes,
+    server: &Server,
+    (request, body): (Request<()>, Bytes),
     (reading, received): (&mut Reading<'_>, &mut u64),
 ) -> Result<Reply, Failure> {
     let is_bodiless = body.is_empty();
@@ -109,6 +109,9 @@ async fn exchange(
         stream.send_data(body, true).map_err(failure)?;
     }
     let (parts, body) = response.await.map_err(failure)?.into_parts();
+    if let Some(software) = parts.headers.get(http::header::SERVER) {
+        server.heads.borrow_mut().note_software(software.as_bytes());
+    }
     *received += take_fields(&parts, reading)?;
     let body_bytes = read_body(body, reading, received).await?;
     match parts.status.as_u16() {

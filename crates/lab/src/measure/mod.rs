@@ -14,6 +14,6 @@ pub use interval::{Interval, Totals};
 pub use latency::Latency;
 pub use sample::Sample;
 pub use series::{Column, Row, Series, SeriesHead};
-pub use statuses::Statuses;
+pub use statuses::{StatusClass, Statuses};
 pub(crate) use tally::Done;
 pub use tally::{Spans, Tally};

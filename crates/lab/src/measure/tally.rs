@@ -3,7 +3,7 @@
 
 use super::errors::{ErrorClass, Errors};
 use super::latency::Latency;
-use super::statuses::Statuses;
+use super::statuses::{StatusClass, Statuses};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -42,6 +42,10 @@ pub struct Tally {
     cycle_time: Duration,
     busy: Spans,
     laps: Spans,
+    /// By the class of the last reply; none while there are none.
+    by_status: [Option<Box<Latency>>; StatusClass::ALL.len()],
+    /// None while there are none: most operations wait for none.
+    messages: Option<Box<Latency>>,
 }
 
 /// Times of which only the sum and that of the squares are kept.
@@ -87,7 +91,14 @@ impl Tally {
             cycle_time: Duration::ZERO,
             busy: Spans::default(),
             laps: Spans::default(),
+            by_status: [const { None }; StatusClass::ALL.len()],
+            messages: None,
         }
+    }
+
+    /// Adds a message that came so long after it began to be waited for.
+    pub(crate) fn record_message(&mut self, waited: Duration) {
+        self.messages.get_or_insert_with(|| Box::new(Latency::new())).record(waited);
     }
 
     /// Adds an operation.
@@ -97,6 +108,10 @@ impl Tally {
         done.statuses.iter().for_each(|status| self.statuses.add(*status));
         self.busy.add(done.busy);
         done.lap.iter().for_each(|lap| self.laps.add(*lap));
+        if let Some(class) = StatusClass::of(done.statuses, done.failure.is_some()) {
+            let latency = &mut self.by_status[class as usize];
+            latency.get_or_insert_with(|| Box::new(Latency::new())).record(done.service);
+        }
         if let Some(cycle) = done.cycle {
             self.cycles += 1;
             self.cycle_time += cycle;
@@ -122,6 +137,10 @@ impl Tally {
         self.cycle_time += other.cycle_time;
         self.busy.merge(&other.busy);
         self.laps.merge(&other.laps);
+        for (latency, more) in self.by_status.iter_mut().zip(&other.by_status) {
+            merge_some(latency, more.as_deref());
+        }
+        merge_some(&mut self.messages, other.messages.as_deref());
     }
 
     fn add_cached(&mut self, (hits, misses): (u64, u64)) {
@@ -166,6 +185,18 @@ impl Tally {
         &self.response
     }
 
+    /// The service times of all operations that got an answer of this class, failed ones included;
+    /// nothing if there were none.
+    pub fn by_status(&self, class: StatusClass) -> Option<&Latency> {
+        self.by_status[class as usize].as_deref()
+    }
+
+    /// The times of messages of WebSockets and of events, from when their operation had last sent
+    /// something; none if none came.
+    pub fn messages(&self) -> Option<&Latency> {
+        self.messages.as_deref()
+    }
+
     /// The others, by class.
     pub fn errors(&self) -> &Errors {
         &self.errors
@@ -196,6 +227,14 @@ impl Tally {
     /// nothing if none is paced.
     pub fn cycle(&self) -> Option<Duration> {
         (self.cycles > 0).then(|| self.cycle_time.div_f64(self.cycles as f64))
+    }
+}
+
+fn merge_some(latency: &mut Option<Box<Latency>>, more: Option<&Latency>) {
+    match (latency, more) {
+        (Some(latency), Some(more)) => latency.merge(more),
+        (empty @ None, Some(more)) => *empty = Some(Box::new(more.clone())),
+        (_, None) => {}
     }
 }
 
@@ -235,6 +274,35 @@ mod tests {
         assert_eq!(Tally::new().hit_ratio(), None);
         let near = |got: Option<f64>, ms: f64| (got.unwrap() - ms).abs() < ms / 500.0;
         assert!(near(tally.service().max_ms(), 1.0) && near(tally.response().max_ms(), 2.0));
+    }
+
+    #[test]
+    fn times_are_kept_by_the_class_of_the_last_reply() {
+        let of = |statuses: &'static [u16], failure| Done { statuses, ..done(failure) };
+        let mut tally = Tally::new();
+        tally.record(&of(&[302, 200], None));
+        tally.record(&of(&[304], None));
+        tally.record(&of(&[404], None));
+        tally.record(&of(&[], None));
+        let mut other = Tally::new();
+        other.record(&of(&[200, 503], Some((ErrorClass::Status5xx, &"busy"))));
+        other.record(&of(&[200], Some((ErrorClass::Check, &"another"))));
+        other.record(&of(&[], Some((ErrorClass::Timeout, &"late"))));
+        tally.merge(&other);
+        let counts = StatusClass::ALL.map(|class| tally.by_status(class).map(Latency::count));
+        assert_eq!(counts, [Some(2), Some(1), Some(1), Some(1), Some(1)]);
+        assert!(StatusClass::ALL.iter().all(|class| Tally::new().by_status(*class).is_none()));
+    }
+
+    #[test]
+    fn messages_are_counted_apart() {
+        let mut tally = Tally::new();
+        assert!(tally.messages().is_none());
+        tally.record_message(MS);
+        let mut other = Tally::new();
+        other.merge(&tally);
+        other.merge(&tally);
+        assert_eq!((other.messages().unwrap().count(), other.operations()), (2, 0));
     }
 
     #[test]

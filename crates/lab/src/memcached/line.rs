@@ -295,10 +295,9 @@ impl Traffic {
         self.written = 0;
         self.out.clear();
         give_back(&mut self.out);
-        match &mut self.stream {
-            // TLS may hold back what it has encrypted.
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Plain(_) => Poll::Ready(Ok(())),
+        match self.stream.holds_back() {
+            true => Pin::new(&mut self.stream).poll_flush(cx),
+            false => Poll::Ready(Ok(())),
         }
     }
 

@@ -85,6 +85,9 @@ pub enum PlanError {
     /// The audit cannot be made.
     #[error("the audit: {0}")]
     Audit(String),
+    /// A step on a channel that cannot be carried out.
+    #[error("{0}")]
+    Channel(String),
     /// Zipf's law cannot be drawn from.
     #[error(
         "an exponent of Zipf's law must be from 0 to {max} and its keys from 1 to {keys}; got an \

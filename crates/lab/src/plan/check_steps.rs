@@ -1,10 +1,11 @@
 //! Whether the steps of a plan can be carried out: what they name exists, and what they send can be
 //! sent.
 
-use super::operation::{Body, Check, ExtractFrom, HttpStep, MemcachedStep, Step};
+use super::channel::{ChannelStep, OpenStep, ReceiveStep};
+use super::operation::{Body, Check, ExtractFrom, HttpStep, MemcachedStep, Step, Turn};
 use super::template::{Piece, Template};
 use super::zipf::Zipf;
-use super::{Plan, PlanError};
+use super::{Plan, PlanError, Protocol};
 use crate::limits;
 use wire::memcached::check_key;
 
@@ -25,10 +26,14 @@ pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
                 largest_body = largest_body.max(sum);
             }
             Step::Memcached(step) => check_memcached(plan, step)?,
+            Step::Channel(step) => check_channel(plan, step)?,
             Step::OneOf(steps, _) if steps.is_empty() => {
                 return Err(PlanError::Zero("the number of requests to choose from"));
             }
-            Step::OneOf(steps, _) => {
+            Step::OneOf(steps, turn) => {
+                if let Turn::OfRow(file) = turn {
+                    exists("data file", *file, plan.data.len())?;
+                }
                 for step in steps {
                     largest_body = largest_body.max(check_http(plan, step)?);
                 }
@@ -86,6 +91,70 @@ fn check_memcached(plan: &Plan, step: &MemcachedStep) -> Result<(), PlanError> {
     check_template(plan, &step.key)?;
     let text = step.key.sample();
     check_key(&text).map_err(|fault| PlanError::CacheKey(text.escape_ascii().to_string(), fault))
+}
+
+fn check_channel(plan: &Plan, step: &ChannelStep) -> Result<(), PlanError> {
+    let kind = step.kind();
+    let mut steps = plan.operations.iter().flat_map(|operation| &operation.steps);
+    let opens = |other: &Step| match other {
+        Step::Channel(ChannelStep::Open(open)) => open.kind == kind,
+        _ => false,
+    };
+    if !steps.any(opens) {
+        let what = format!("no step opens the {kind} that another step needs");
+        return Err(PlanError::Channel(what));
+    }
+    match step {
+        ChannelStep::Open(step) => check_open(plan, step),
+        ChannelStep::Send(step) => check_template(plan, &step.content),
+        ChannelStep::Receive(step) => check_receive(plan, step),
+        ChannelStep::Close(_) => Ok(()),
+    }
+}
+
+fn check_open(plan: &Plan, step: &OpenStep) -> Result<(), PlanError> {
+    check_http(plan, &step.request)?;
+    let own = |name: &str| {
+        let is = |own: &&str| name.eq_ignore_ascii_case(own);
+        CHANNEL_FIELDS.iter().any(is)
+    };
+    if let Some((name, _)) = step.request.headers.iter().find(|(name, _)| own(name)) {
+        return Err(PlanError::OwnHeader(name.clone()));
+    }
+    if let Some(wrong) = step.subprotocols.iter().find(|name| !is_token(name)) {
+        return Err(PlanError::Header(format!("Sec-WebSocket-Protocol: {wrong}")));
+    }
+    match plan.transport.protocol {
+        Protocol::Http1 { .. } => Ok(()),
+        Protocol::Http2 { .. } => Err(PlanError::Channel(format!(
+            "a {} is opened over HTTP/1.1; got a transport of HTTP/2",
+            step.kind
+        ))),
+    }
+}
+
+fn check_receive(plan: &Plan, step: &ReceiveStep) -> Result<(), PlanError> {
+    if step.count == 0 || step.count > limits::MESSAGES_AWAITED_MAX {
+        return Err(PlanError::Channel(format!(
+            "a step waits for 1 to {} messages; got {}",
+            limits::MESSAGES_AWAITED_MAX,
+            step.count
+        )));
+    }
+    if step.timeout.is_some_and(|time| time.is_zero()) {
+        return Err(PlanError::Zero("the time to wait for a message"));
+    }
+    if let Some(got) = step.timeout.filter(|time| *time > limits::REQUEST_TIMEOUT_MAX) {
+        let (what, max) = ("the time to wait for a message", limits::REQUEST_TIMEOUT_MAX);
+        return Err(PlanError::TooLong { what, got, max });
+    }
+    step.containing.iter().try_for_each(|text| check_template(plan, text))?;
+    step.checks.iter().try_for_each(|check| check_check(plan, check))?;
+    for extract in &step.extract {
+        exists("variable", extract.variable, plan.variables.len())?;
+        check_from(&extract.from)?;
+    }
+    Ok(())
 }
 
 /// The size of its body before anything is filled in.
@@ -216,6 +285,16 @@ fn check_from(from: &ExtractFrom) -> Result<(), PlanError> {
 /// Fields that the users themselves keep right.
 const OWN_FIELDS: [&str; 4] = ["Content-Length", "Transfer-Encoding", "Connection", "Cookie"];
 
+/// Fields with which channels are opened (RFC 6455 §4.1, WHATWG HTML §9.2.4).
+const CHANNEL_FIELDS: [&str; 6] = [
+    "Upgrade",
+    "Last-Event-ID",
+    "Sec-WebSocket-Key",
+    "Sec-WebSocket-Version",
+    "Sec-WebSocket-Protocol",
+    "Sec-WebSocket-Extensions",
+];
+
 /// Fields of conditional requests (RFC 9110 §13.1), which users keep right where they make them.
 const VALIDATORS: [&str; 2] = ["If-None-Match", "If-Modified-Since"];
 
@@ -241,7 +320,7 @@ fn is_field_text(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{DataFile, Keys, Order, Resources, Rows};
+    use crate::plan::{ChannelKind, DataFile, Keys, Order, Resources, Rows};
     use std::sync::Arc;
 
     /// Why a plan is refused whose step and keys were changed.
@@ -275,6 +354,52 @@ mod tests {
         assert_eq!(keys(count, 1.0), PlanError::Zipf { exponent: 1.0, count });
         assert_eq!(keys(10, exponent), PlanError::Zipf { exponent, count: 10 });
         assert_eq!(keys(0, 0.0), PlanError::Zero("the number of keys"));
+    }
+
+    /// Why these steps are refused after one that opens a WebSocket.
+    fn refusal_of(step: ChannelStep, change: impl FnOnce(&mut Plan, &mut OpenStep)) -> PlanError {
+        let mut plan = Plan::hit("http://a/".parse().unwrap());
+        let request = HttpStep::new("GET", Template::fixed("/"));
+        let kind = ChannelKind::WebSocket;
+        let mut open = OpenStep { kind, request, subprotocols: Vec::new() };
+        change(&mut plan, &mut open);
+        let open = Step::Channel(ChannelStep::Open(Box::new(open)));
+        plan.operations[0].steps = vec![open, Step::Channel(step)];
+        plan.check().unwrap_err()
+    }
+
+    #[test]
+    fn channels_keep_their_bounds() {
+        let kind = ChannelKind::WebSocket;
+        let receive = |count, timeout| {
+            let (checks, extract) = (Vec::new(), Vec::new());
+            let (containing, event) = (None, None);
+            let step = ReceiveStep { kind, count, containing, event, timeout, checks, extract };
+            refusal_of(ChannelStep::Receive(Box::new(step)), |_, _| {}).to_string()
+        };
+        let more = limits::MESSAGES_AWAITED_MAX + 1;
+        assert!(receive(more, None).ends_with(&format!("got {more}")));
+        assert!(receive(0, None).ends_with("got 0"));
+        let long = limits::REQUEST_TIMEOUT_MAX * 2;
+        assert!(receive(1, Some(long)).contains("must be at most"));
+        let close = || ChannelStep::Close(ChannelKind::Events);
+        let unopened = refusal_of(close(), |_, _| {}).to_string();
+        assert_eq!(unopened, "no step opens the event stream that another step needs");
+        let own = refusal_of(ChannelStep::Close(kind), |_, open| {
+            open.request.headers = vec![("upgrade".to_owned(), Template::fixed("h2c"))];
+        });
+        assert_eq!(own, PlanError::OwnHeader("upgrade".to_owned()));
+        let http2 = refusal_of(ChannelStep::Close(kind), |plan, _| {
+            plan.transport.protocol = Protocol::Http2 { streams: 1 };
+        });
+        assert_eq!(
+            http2.to_string(),
+            "a WebSocket is opened over HTTP/1.1; got a transport of HTTP/2"
+        );
+        let named = refusal_of(ChannelStep::Close(kind), |_, open| {
+            open.subprotocols = vec!["a b".to_owned()];
+        });
+        assert!(matches!(named, PlanError::Header(_)), "{named}");
     }
 
     #[test]

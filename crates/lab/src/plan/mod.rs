@@ -3,6 +3,7 @@
 //! ones; the engine runs any of them.
 
 mod audit;
+mod channel;
 mod check;
 mod check_steps;
 mod data;
@@ -20,6 +21,7 @@ mod validity;
 mod zipf;
 
 pub use audit::{Audit, Keeps, List, Number, Pages, Promise};
+pub use channel::{ChannelKind, ChannelStep, OpenStep, ReceiveStep, SendStep};
 pub use check::PlanError;
 pub(crate) use check_steps::check_field;
 pub use data::{DataError, DataFile, Order, Rows};
@@ -38,7 +40,7 @@ pub use pacing::{Distribution, Pacing};
 pub(crate) use selector::{Chain, Combinator, Match, Test};
 pub use selector::{Selector, SelectorError};
 pub use template::{Coding, Piece, Template};
-pub use transport::{Protocol, Transport, Trust};
+pub use transport::{Bandwidth, Protocol, Transport, Trust};
 pub use validity::{LIMITS, Limit, LimitError, Validity};
 pub use zipf::Zipf;
 

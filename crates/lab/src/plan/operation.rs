@@ -1,5 +1,6 @@
 //! What a user does: operations, each of some steps that belong together and are timed as one.
 
+use super::channel::ChannelStep;
 use super::json_path::JsonPath;
 use super::pacing::{Distribution, Pacing};
 use super::selector::Selector;
@@ -28,11 +29,14 @@ pub enum Step {
     Parallel(Vec<HttpStep>),
     /// A command to a cache, by memcached's text protocol.
     Memcached(Box<MemcachedStep>),
+    /// Something on a WebSocket or an event stream.
+    Channel(ChannelStep),
     /// One of several: another each time.
     OneOf(Vec<HttpStep>, Turn),
     /// A pause inside the operation; its time counts.
     Pause(Distribution),
-    /// The user comes as somebody new: it forgets its cookies and what its browser has kept.
+    /// The user comes as somebody new: it forgets its cookies and what its browser has kept, and
+    /// its channels are closed.
     NewSession,
 }
 
@@ -45,6 +49,9 @@ pub enum Turn {
     FromOwn,
     /// Any, each as likely as the other.
     Any,
+    /// The one whose number is in the first column of the row that the operation has of this data
+    /// file.
+    OfRow(usize),
 }
 
 /// An HTTP request, what its reply must be, and what is taken of it.

@@ -14,6 +14,18 @@ pub struct Transport {
     pub keep_alive: bool,
     /// Whose certificates are accepted.
     pub trust: Trust,
+    /// What each user's line lets through.
+    pub bandwidth: Bandwidth,
+}
+
+/// Bounds of a user's line, in bytes a second, of all of its connections to HTTP servers together.
+/// What TLS and the layers below add does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bandwidth {
+    /// Of what it receives.
+    pub receive: Option<u64>,
+    /// Of what it sends.
+    pub send: Option<u64>,
 }
 
 /// A protocol, and how users share its connections: with N at a time, those users share one whose
@@ -45,7 +57,8 @@ pub struct Trust {
 impl Default for Transport {
     fn default() -> Self {
         let protocol = Protocol::Http1 { pipeline: 1 };
-        Self { protocol, keep_alive: true, trust: Trust::default() }
+        let (trust, bandwidth) = (Trust::default(), Bandwidth::default());
+        Self { protocol, keep_alive: true, trust, bandwidth }
     }
 }
 
@@ -55,6 +68,12 @@ impl Protocol {
         match self {
             Self::Http1 { pipeline: users } | Self::Http2 { streams: users } => users,
         }
+    }
+}
+
+impl Bandwidth {
+    fn rates(self) -> impl Iterator<Item = u64> {
+        self.receive.into_iter().chain(self.send)
     }
 }
 
@@ -84,6 +103,15 @@ impl Transport {
             () if !self.keep_alive && (is_pipelined || is_http2) => Some(
                 "a connection for each request cannot be had with pipelining or HTTP/2".to_owned(),
             ),
+            () if self.bandwidth != Bandwidth::default() && (is_pipelined || is_http2) => Some(
+                "a user's bandwidth needs connections of its own, by HTTP/1.1 and without \
+                 pipelining"
+                    .to_owned(),
+            ),
+            () if self.bandwidth.rates().any(|rate| !limits::BANDWIDTHS.contains(&rate)) => {
+                let (least, most) = (limits::BANDWIDTHS.start(), limits::BANDWIDTHS.end());
+                Some(format!("a bandwidth is from {least} to {most} bytes a second"))
+            }
             () if is_pipelined && !is_closed => Some(
                 "pipelining needs the closed model: an arrival would wait for those before it"
                     .to_owned(),
@@ -105,6 +133,11 @@ mod tests {
         Transport { protocol: Protocol::Http2 { streams }, keep_alive, ..Transport::default() }
     }
 
+    fn bound(transport: Transport, send: u64) -> Transport {
+        let bandwidth = Bandwidth { receive: None, send: Some(send) };
+        Transport { bandwidth, ..transport }
+    }
+
     #[test]
     fn what_cannot_be_is_told() {
         for good in [http1(1, true), http1(1, false), http2(1, true), http2(1000, true)] {
@@ -112,12 +145,17 @@ mod tests {
             assert_eq!(good.fault(false), None, "{good:?}");
         }
         assert_eq!(http1(limits::PIPELINE_MAX, true).fault(true), None);
+        assert_eq!(bound(http1(1, true), *limits::BANDWIDTHS.start()).fault(true), None);
         let bad = [
             (http1(0, true), "from 1 to"),
             (http1(limits::PIPELINE_MAX + 1, true), "from 1 to"),
             (http2(limits::STREAMS_MAX + 1, true), "from 1 to"),
             (http1(2, false), "for each request"),
             (http2(1, false), "for each request"),
+            (bound(http1(2, true), 125_000), "connections of its own"),
+            (bound(http2(1, true), 125_000), "connections of its own"),
+            (bound(http1(1, true), *limits::BANDWIDTHS.start() - 1), "a bandwidth is from"),
+            (bound(http1(1, true), *limits::BANDWIDTHS.end() + 1), "a bandwidth is from"),
         ];
         for (transport, part) in bad {
             let fault = transport.fault(true).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The report as one JSON object. It computes nothing that the report does not have.
 
 use super::{Report, cost};
-use crate::measure::{ErrorClass, Errors, Latency, Statuses, Tally};
+use crate::measure::{ErrorClass, Errors, Latency, StatusClass, Statuses, Tally};
 use serde_json::{Map, Value, json};
 
 pub(super) fn render(report: &Report) -> Value {
@@ -27,11 +27,14 @@ pub(super) fn render(report: &Report) -> Value {
         "dropped": report.dropped,
         "errors": errors(measured.errors()),
         "statuses": statuses(measured.statuses()),
+        "latency_by_status_ms": by_status(measured),
+        "messages": messages(measured),
         "operations": operations(&report.operations),
         "background": operations(&report.background),
         "cache": cache(measured),
         "bytes_received": measured.bytes_received(),
         "connections": report.connections,
+        "servers": servers(report),
         "cpu_us_per_request": {
             "generator": report.generator_us_per_request(),
             "server": report.server_us_per_request(),
@@ -64,12 +67,38 @@ fn operations(operations: &[(String, Tally)]) -> Value {
             "latency_ms": latency(tally.service()),
             "response_ms": latency(tally.response()),
             "errors": errors(tally.errors()),
+            "latency_by_status_ms": by_status(tally),
+            "messages": messages(tally),
             "cache": cache(tally),
             "cycle_s": tally.cycle().map(|cycle| cycle.as_secs_f64()),
         });
         (name.clone(), figures)
     };
     Value::Object(operations.iter().map(one).collect())
+}
+
+/// Each server, and what it calls its software.
+fn servers(report: &Report) -> Value {
+    let all = report.servers.iter();
+    all.map(|(origin, software)| json!({ "origin": origin, "software": software })).collect()
+}
+
+/// The classes of which there was any, each with how many there were.
+fn by_status(tally: &Tally) -> Value {
+    let one =
+        |class: StatusClass| Some((class.name().to_owned(), counted(tally.by_status(class)?)));
+    Value::Object(StatusClass::ALL.into_iter().filter_map(one).collect())
+}
+
+/// Nothing if none was waited for.
+fn messages(tally: &Tally) -> Value {
+    tally.messages().map_or(Value::Null, counted)
+}
+
+fn counted(times: &Latency) -> Value {
+    let mut value = latency(times);
+    value["count"] = times.count().into();
+    value
 }
 
 /// Nothing if nothing was asked of a cache.

@@ -60,6 +60,8 @@ pub struct Report {
     pub omission_gap_ms: Option<f64>,
     /// Connections opened, ramp-up included. The time to open one is in no service time.
     pub connections: u64,
+    /// Each server of the plan, and what it calls its software, if it says so.
+    pub servers: Vec<(String, Option<String>)>,
     /// CPU time the generator used in the measured interval; nothing if it cannot be read.
     pub generator_cpu: Option<Duration>,
     /// CPU time the server used in the measured interval.
@@ -106,6 +108,7 @@ impl Report {
             dropped: findings.totals.dropped(),
             omission_gap_ms: omission_gap(plan, &all),
             connections: findings.connections,
+            servers: servers(plan, findings),
             generator_cpu: findings
                 .generator_cpu
                 .as_ref()
@@ -183,6 +186,11 @@ impl Report {
     pub fn to_json(&self) -> Value {
         json::render(self)
     }
+}
+
+fn servers(plan: &Plan, findings: &Findings) -> Vec<(String, Option<String>)> {
+    let software = findings.software.iter().cloned().chain(std::iter::repeat(None));
+    plan.origins.iter().map(ToString::to_string).zip(software).collect()
 }
 
 fn only_method(plan: &Plan) -> Option<String> {

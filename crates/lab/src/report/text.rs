@@ -1,7 +1,7 @@
 //! The report as a table of at most 80 columns. It computes nothing that the report does not have.
 
 use super::Report;
-use crate::measure::{ErrorClass, Latency, Tally};
+use crate::measure::{ErrorClass, Latency, StatusClass, Tally};
 use crate::verdict::Outcome;
 
 const LABEL_WIDTH: usize = 18;
@@ -112,6 +112,10 @@ fn describe_requests(table: &mut Table, report: &Report) {
         let (hits, misses) = (grouped(measured.hits()), grouped(measured.misses()));
         table.row("hit ratio", format!("{:.2} %: {hits} hits, {misses} misses", ratio * 100.0));
     }
+    if let Some(messages) = measured.messages() {
+        let label = format!("{}, ", grouped(messages.count()));
+        table.row("messages", label + &spread(messages));
+    }
     if report.dropped > 0 {
         table.row("dropped", format!("{} arrivals, never sent", grouped(report.dropped)));
     }
@@ -150,6 +154,14 @@ fn describe_latency(table: &mut Table, report: &Report) {
 }
 
 type Read = fn(&Latency) -> Option<f64>;
+
+/// The middle and the end of times, in a line.
+fn spread(latency: &Latency) -> String {
+    let named = [("p50", latency.percentile_ms(0.5)), ("p99", latency.percentile_ms(0.99))];
+    let named = named.into_iter().chain([("max", latency.max_ms())]);
+    let cells = named.filter_map(|(name, ms)| Some(format!("{name} {}", milliseconds(ms?))));
+    cells.collect::<Vec<_>>().join(", ")
+}
 
 /// A row for each operation: how many, how often, both latencies.
 fn describe_operations(table: &mut Table, report: &Report) {
@@ -221,6 +233,12 @@ fn describe_cost(table: &mut Table, report: &Report) {
 fn describe_errors(table: &mut Table, report: &Report) {
     for (status, count) in report.measured.statuses().iter() {
         table.row(&format!("status {status}"), grouped(count));
+    }
+    let times = |class| Some((class, report.measured.by_status(class)?));
+    let classes: Vec<_> = StatusClass::ALL.into_iter().filter_map(times).collect();
+    // Of one class alone the latency has been stated.
+    for (class, latency) in classes.iter().filter(|_| classes.len() > 1) {
+        table.row(&format!("time of {}", class.name()), spread(latency));
     }
     let errors = report.measured.errors();
     for class in ErrorClass::ALL {

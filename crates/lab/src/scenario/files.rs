@@ -1,6 +1,7 @@
 //! Files that a scenario names: bodies, stages, recorded arrivals. They are read once, before the
 //! run, from the scenario's folder.
 
+use super::access_log::AccessLog;
 use super::section::Value;
 use crate::limits::{
     DURATION_MAX, REQUEST_BODY_BYTES_MAX, SCENARIO_ARRIVALS_MAX, SCENARIO_FILE_BYTES_MAX,
@@ -8,7 +9,7 @@ use crate::limits::{
 use crate::plan::Stage;
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +48,27 @@ impl<'a> Files<'a> {
             }
             Err(why) => {
                 value.wrong(format_args!("cannot read {}: {why}", path.display()));
+                None
+            }
+        }
+    }
+
+    /// The requests of an access log.
+    pub(super) fn log(&self, value: &Value<'_>, methods: &[String]) -> Option<AccessLog> {
+        let name = value.text()?;
+        let Some(folder) = self.folder else {
+            value.wrong("a scenario that ships has no files");
+            return None;
+        };
+        let path = folder.join(name);
+        let file = File::open(&path).map_err(|error| error.to_string());
+        match file.and_then(|file| AccessLog::read(BufReader::new(file), methods)) {
+            Ok(log) => {
+                self.read.borrow_mut().push(path);
+                Some(log)
+            }
+            Err(why) => {
+                value.wrong(format_args!("cannot replay {}: {why}", path.display()));
                 None
             }
         }

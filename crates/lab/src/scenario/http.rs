@@ -71,7 +71,7 @@ fn target<'a>(section: &Section<'a>) -> Option<(String, Value<'a>)> {
     }
 }
 
-fn path(value: &Value<'_>, around: &Around<'_>) -> Option<Template> {
+pub(super) fn path(value: &Value<'_>, around: &Around<'_>) -> Option<Template> {
     let raw = value.raw_text()?;
     let is_sendable = raw.bytes().all(|byte| byte.is_ascii_graphic());
     // A place may bring the slash.
@@ -82,7 +82,10 @@ fn path(value: &Value<'_>, around: &Around<'_>) -> Option<Template> {
     around.scope.template(value)
 }
 
-fn fields(section: &Section<'_>, around: &Around<'_>) -> Option<Vec<(String, Template)>> {
+pub(super) fn fields(
+    section: &Section<'_>,
+    around: &Around<'_>,
+) -> Option<Vec<(String, Template)>> {
     let Some(headers) = section.get("headers") else { return Some(Vec::new()) };
     let read = headers.section()?.entries().into_iter().map(|entry| {
         if let Err(error) = crate::plan::check_field(&entry.key) {

@@ -1,10 +1,12 @@
 //! `[load]`: who starts operations, when, and for how long.
 
+use super::access_log::AccessLog;
 use super::files::Files;
 use super::section::{Section, Value};
 use super::{Overrides, pacing};
 use crate::limits::{DURATION_MAX, RATE_MAX, THREADS_MAX, USERS_MAX};
 use crate::plan::{Arrivals, Load, Pacing, Phases, Stage};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// What `[load]` says.
@@ -14,6 +16,10 @@ pub(super) struct Loading {
     pub(super) threads: usize,
     /// Of operations that say nothing of their own.
     pub(super) pacing: Pacing,
+    /// Operations after which each user goes.
+    pub(super) repetitions: Option<u64>,
+    /// The requests of the log that is replayed.
+    pub(super) log: Option<AccessLog>,
 }
 
 /// What is measured if nothing is said.
@@ -38,6 +44,8 @@ pub(super) fn read(
     let at_once = section.whole("at_once", 1..=USERS_MAX as u64);
     let arrivals = arrivals(section);
     let threads = section.whole("threads", 1..=THREADS_MAX as u64);
+    let repetitions = section.whole("repetitions", 1..=u64::MAX);
+    let mut log = None;
     let load = match models.as_slice() {
         ["users"] => {
             refuse(section, &["at_once", "arrivals", "speed"], "belongs to `rate` or `replay`");
@@ -46,12 +54,23 @@ pub(super) fn read(
         }
         ["rate"] => {
             refuse(section, &["speed"], "belongs to `replay`");
+            refuse(section, &["repetitions"], "belongs to `users`");
             Some(Shape::Rate(stages(&section.get("rate")?, RATE_MAX, times.measured, files)))
         }
         ["replay"] => {
             refuse(section, &["arrivals"], "belongs to `rate`");
-            let speed = section.number("speed", 0.001..=1000.0).unwrap_or(1.0);
-            Some(Shape::Replay(files.offsets(&section.get("replay")?, speed)))
+            refuse(section, &["repetitions"], "belongs to `users`");
+            let speed = section.number("speed", SPEEDS).unwrap_or(1.0);
+            let speed = overrides.speed.unwrap_or(speed);
+            let value = section.get("replay")?;
+            let offsets = match value.is_table() {
+                true => {
+                    log = replayed(&value, files);
+                    log.as_ref().and_then(|log| offsets(&value, log, speed))
+                }
+                false => files.offsets(&value, speed),
+            };
+            Some(Shape::Replay(offsets))
         }
         [] if overrides.users.is_some() || overrides.rate.is_some() => Some(Shape::Rate(None)),
         _ => {
@@ -73,7 +92,41 @@ pub(super) fn read(
         ramp_down: times.ramp_down,
         count: times.count,
     };
-    Some(Loading { load, phases, threads, pacing: pacing.unwrap_or(Pacing::None) })
+    let pacing = pacing.unwrap_or(Pacing::None);
+    Some(Loading { load, phases, threads, pacing, repetitions, log })
+}
+
+/// How many times as fast a recording may be replayed.
+pub const SPEEDS: RangeInclusive<f64> = 0.001..=1000.0;
+
+/// `{ log = "access.log", methods = ["GET", "HEAD"] }`.
+fn replayed(value: &Value<'_>, files: &Files<'_>) -> Option<AccessLog> {
+    let section = value.section()?;
+    let file = section.need("log", "the name of an access log");
+    let named = section.get("methods").map_or_else(Vec::new, |value| value.one_or_more());
+    section.close();
+    let mut methods: Vec<String> = Vec::new();
+    for value in &named {
+        let method = value.text()?;
+        if !METHODS.contains(&method.as_str()) {
+            value.expected(format_args!("one of {}", METHODS.join(", ")));
+            return None;
+        }
+        methods.push(method);
+    }
+    if methods.is_empty() {
+        methods = SAFE_METHODS.map(str::to_owned).into();
+    }
+    files.log(&file?, &methods)
+}
+
+/// What changes nothing (RFC 9110 §9.2.1), and is replayed if nothing is said.
+const SAFE_METHODS: [&str; 2] = ["GET", "HEAD"];
+
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+fn offsets(value: &Value<'_>, log: &AccessLog, speed: f64) -> Option<Vec<Duration>> {
+    super::replay::offsets(&log.times, speed).map_err(|why| value.wrong(why)).ok()
 }
 
 fn refuse(section: &Section<'_>, keys: &[&'static str], why: &str) {

@@ -2,12 +2,15 @@
 //! is described in `docs/scenarios.md`. Nothing is connected to here, and no file but those that
 //! the scenario names is read.
 
+mod access_log;
+mod channel;
 mod data;
 mod files;
 mod gates;
 mod hooks;
 mod http;
 mod load;
+mod logged;
 mod memcached;
 mod mistakes;
 mod mix;
@@ -24,7 +27,9 @@ mod template;
 mod text;
 mod transport;
 
+pub(crate) use access_log::AccessLog;
 pub use hooks::Hook;
+pub use load::SPEEDS;
 pub use mistakes::{Mistake, Mistakes};
 pub use shipped::{Shipped, shipped};
 
@@ -58,6 +63,8 @@ pub struct Scenario {
     pub teardown: Vec<Hook>,
     /// The files that it names.
     pub files: Vec<PathBuf>,
+    /// What is to be known of them before the run.
+    pub notes: Vec<String>,
 }
 
 /// What the command line says instead of the file.
@@ -73,6 +80,8 @@ pub struct Overrides {
     pub rate: Option<f64>,
     /// Most operations at the same time in the open model.
     pub at_once: Option<usize>,
+    /// How many times as fast a recording is replayed.
+    pub speed: Option<f64>,
     /// The ramp-up.
     pub warm_up: Option<Duration>,
     /// The measured interval; stages are made longer or shorter.
@@ -186,13 +195,20 @@ impl<'a> Reader<'a> {
         // Without operations it is not known what these refer to, but they are known keys.
         root.which(&["setup", "teardown", "background", "mix", "gates"]);
         let names = operations.as_ref().map(operations::names);
-        let loading = self.loading(root);
+        let mut loading = self.loading(root);
         let pacing = loading.as_ref().map_or(Pacing::None, |loading| loading.pacing);
-        let data = data::read(root.section("data").as_ref(), self.files);
+        let mut data = data::read(root.section("data").as_ref(), self.files);
+        let log = loading.as_mut().and_then(|loading| loading.log.take());
+        let notes = log.iter().map(AccessLog::note).collect();
+        let logged = log
+            .zip(data.as_mut())
+            .and_then(|(log, data)| logged::Logged::add(log, data, (self.book, &root.span)));
         let rows = data.clone().unwrap_or_default();
         let scope = Scope::new(self.book, self.files, &extracted, &rows);
         let variables = self.variables(&extracted, &scope);
-        let around = Around { servers: &servers, scope: &scope };
+        let channels = channel::Uses::default();
+        let logged = logged.as_ref();
+        let around = Around { servers: &servers, scope: &scope, channels: &channels, logged };
         let operations = operations.map(|section| operations::read(&section, &around, pacing));
         let parts = names.map(|names| self.parts(root, &names));
         let frame = self.frame(root);
@@ -204,6 +220,7 @@ impl<'a> Reader<'a> {
             load: loading.load,
             phases: loading.phases,
             threads: loading.threads,
+            repetitions: loading.repetitions,
             origins: servers.origins()?,
             operations: operations?,
             mix,
@@ -224,6 +241,7 @@ impl<'a> Reader<'a> {
             setup: parts.setup.iter().map(|asked| asked.hook(&plan)).collect(),
             teardown: parts.teardown.iter().map(|asked| asked.hook(&plan)).collect(),
             files: Vec::new(),
+            notes,
             plan,
         })
     }

@@ -1,6 +1,8 @@
 //! `[operation.NAME]`: what users do, as steps.
 
+use super::channel;
 use super::http;
+use super::logged::{self, Logged};
 use super::memcached;
 use super::mistakes::hint;
 use super::pacing;
@@ -48,6 +50,9 @@ impl Names {
 pub(super) struct Around<'a> {
     pub(super) servers: &'a Servers,
     pub(super) scope: &'a Scope<'a>,
+    pub(super) channels: &'a channel::Uses,
+    /// The log that is replayed.
+    pub(super) logged: Option<&'a Logged>,
 }
 
 /// The names alone, which everything else refers to.
@@ -86,6 +91,7 @@ pub(super) fn read(
         operation
     });
     let operations = read.collect::<Vec<_>>().into_iter().collect();
+    around.channels.check(section);
     (operations, trails)
 }
 
@@ -98,6 +104,7 @@ fn operation(
     let pacing = pacing::pacing(section).unwrap_or(pacing);
     let steps = match section.get("steps") {
         // A request alone need not be wrapped.
+        None if logged::is_step(section) => logged::read(section, around).map(|step| vec![step]),
         None if http::is_request(section) => {
             http::read(section, around).map(|step| vec![Step::Http(Box::new(step))])
         }
@@ -143,9 +150,15 @@ fn step(section: &Section<'_>, around: &Around<'_>) -> Option<Step> {
     if !section.which(&["memcached"]).is_empty() {
         return memcached::read(section, around).map(|step| Step::Memcached(Box::new(step)));
     }
+    if logged::is_step(section) {
+        return logged::read(section, around);
+    }
+    if channel::is_step(section) {
+        return channel::read(section, around).map(Step::Channel);
+    }
     if !http::is_request(section) {
         let what = "expected a step: a request like get = \"/\", or one of pause, parallel, \
-                    memcached and new_session";
+                    memcached, websocket, events, send, receive, close, logged and new_session";
         section.book.missing(&section.span, format!("`{}`: {what}", section.name));
         return None;
     }

@@ -35,7 +35,7 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// `10/Oct/2000:13:55:36 -0700` in seconds since 1970.
-fn stamp(text: &str) -> Option<f64> {
+pub(super) fn stamp(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();
     let number = |range: std::ops::Range<usize>| -> Option<i64> {
         let digits = text.get(range)?;

@@ -18,8 +18,17 @@ macro_rules! ship {
     };
 }
 
-const SHIPPED: &[Shipped] =
-    ship!["atompub-post", "counter", "documents", "memcached-olio", "olio-mix", "transfer"];
+const SHIPPED: &[Shipped] = ship![
+    "atompub-post",
+    "counter",
+    "counter-clicks",
+    "diurnal",
+    "documents",
+    "memcached-olio",
+    "olio-mix",
+    "spike",
+    "transfer",
+];
 
 /// All of them, by name.
 pub fn shipped() -> &'static [Shipped] {

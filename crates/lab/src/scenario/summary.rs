@@ -18,6 +18,7 @@ impl Scenario {
             rows.push(("server", format!("{name} at {origin}")));
         }
         rows.push(("load", load(&self.plan)));
+        self.notes.iter().for_each(|note| rows.push(("replay", note.clone())));
         for hook in &self.setup {
             rows.push(("setup", format!("{}, {} times", hook.name, hook.times)));
         }
@@ -50,7 +51,11 @@ fn load(plan: &Plan) -> String {
     let phases = &plan.phases;
     let seconds = |time: Duration| time.as_secs_f64();
     let who = match &plan.load {
-        Load::Closed { users } => format!("{} users, closed loop", levels(users)),
+        Load::Closed { users } => {
+            let each =
+                plan.repetitions.map_or(String::new(), |times| format!(", {times} times each"));
+            format!("{} users, closed loop{each}", levels(users))
+        }
         Load::Open { rate, in_flight_max, .. } => {
             let model = plan.load.name();
             format!("{}/s, {model}, at most {in_flight_max} at once", levels(rate))

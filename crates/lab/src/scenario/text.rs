@@ -20,6 +20,26 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(number * unit_s).ok()
 }
 
+/// "1 Mbit/s", "64kbit/s", "2 MB/s" in bytes a second. Prefixes are decimal.
+pub(super) fn rate(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let unit = match &text[digits.len()..] {
+        "bit/s" => 0.125,
+        "kbit/s" => 125.0,
+        "Mbit/s" => 125e3,
+        "Gbit/s" => 125e6,
+        "B/s" => 1.0,
+        "kB/s" => 1e3,
+        "MB/s" => 1e6,
+        "GB/s" => 1e9,
+        _ => return None,
+    };
+    let digits = digits.trim_end_matches(' ');
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = digits.parse().ok().filter(|_| is_plain)?;
+    Some((number * unit) as u64)
+}
+
 /// Whether it can name an operation, a server or a variable: it stands in templates, too.
 pub(super) fn is_name(text: &str) -> bool {
     let mut letters = text.bytes();
@@ -120,6 +140,16 @@ mod tests {
             assert_eq!(ms(bad), None, "{bad}");
         }
         assert_eq!(duration(&format!("{}s", "9".repeat(40))), None);
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(rate("1 Mbit/s"), Some(125_000));
+        assert_eq!(rate("64kbit/s"), Some(8_000));
+        assert_eq!(rate("1.5 MB/s"), Some(1_500_000));
+        for bad in ["", "1", "Mbit/s", "-1 Mbit/s", "1 mbit/s", "1 Mbit", "1e3 B/s", "1  /s"] {
+            assert_eq!(rate(bad), None, "{bad}");
+        }
     }
 
     #[test]

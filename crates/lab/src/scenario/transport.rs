@@ -2,9 +2,10 @@
 
 use super::Overrides;
 use super::files::Files;
-use super::section::Section;
-use crate::limits::{PIPELINE_MAX, STREAMS_MAX};
-use crate::plan::{Protocol, Transport, Trust};
+use super::section::{Section, Value};
+use super::text;
+use crate::limits::{BANDWIDTHS, PIPELINE_MAX, STREAMS_MAX};
+use crate::plan::{Bandwidth, Protocol, Transport, Trust};
 
 /// What the section says, and without one what is usual.
 pub(super) fn read(
@@ -21,11 +22,35 @@ pub(super) fn read(
             insecure: section.truth("insecure").unwrap_or(false),
         };
     }
+    if let Some(value) = section.and_then(|section| section.get("bandwidth")) {
+        transport.bandwidth = bandwidth(&value).unwrap_or_default();
+    }
     if let Some(ca) = &overrides.ca {
         transport.trust.ca = Some(ca.clone());
     }
     transport.trust.insecure |= overrides.insecure;
     transport
+}
+
+/// A rate of both directions, or `{ receive = RATE, send = RATE }`.
+fn bandwidth(value: &Value<'_>) -> Option<Bandwidth> {
+    if !value.is_table() {
+        let rate = rate(value);
+        return Some(Bandwidth { receive: rate, send: rate });
+    }
+    let section = value.section()?;
+    let direction = |key| section.get(key).and_then(|value| rate(&value));
+    let (receive, send) = (direction("receive"), direction("send"));
+    section.close();
+    Some(Bandwidth { receive, send })
+}
+
+fn rate(value: &Value<'_>) -> Option<u64> {
+    let rate = text::rate(&value.text()?).filter(|rate| BANDWIDTHS.contains(rate));
+    if rate.is_none() {
+        value.expected("a rate like \"1 Mbit/s\", from \"8 kbit/s\" to \"10 Gbit/s\"");
+    }
+    rate
 }
 
 fn protocol(section: &Section<'_>) -> Protocol {

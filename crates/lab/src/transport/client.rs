@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::kept::{Reading, Reply};
+use super::pace::Link;
 use super::route::{Server, Shared};
 use crate::http1::{Deadline, Own, Place};
 use crate::http2::Sender;
@@ -16,6 +17,8 @@ use tokio::time::Instant;
 pub(crate) struct Client {
     server: Rc<Server>,
     way: Way,
+    /// The user's line, if it is bound.
+    link: Option<Rc<Link>>,
     deadline: Deadline,
     /// Bytes received so far. HTTP/1.1: all of them; HTTP/2: bodies and fields as they are read.
     pub(crate) received: u64,
@@ -31,14 +34,14 @@ enum Way {
 
 impl Client {
     /// A client without a connection. Must be made inside a runtime.
-    pub(crate) fn new(server: &Rc<Server>, user: usize) -> Self {
+    pub(crate) fn new(server: &Rc<Server>, user: usize, link: Option<Rc<Link>>) -> Self {
         let way = match server.shared(user) {
             None => Way::Own(Own::default()),
             Some(Shared::Pipeline(pipeline)) => Way::Pipelined(Place::new(pipeline)),
             Some(Shared::Channel(channel)) => Way::Multiplexed(Sender::new(channel)),
         };
         let deadline = Deadline::new(Instant::now());
-        Self { server: Rc::clone(server), way, deadline, received: 0, opened: 0 }
+        Self { server: Rc::clone(server), way, link, deadline, received: 0, opened: 0 }
     }
 
     /// Sees to it that there is a connection. Whatever happens next must be over at `deadline`.
@@ -56,10 +59,10 @@ impl Client {
     }
 
     async fn open(&mut self) -> Result<(), Failure> {
-        let Self { server, way, deadline, opened, .. } = self;
+        let Self { server, way, link, deadline, opened, .. } = self;
         let opening = async {
             match way {
-                Way::Own(own) => own.open(server).await.map(|()| true),
+                Way::Own(own) => own.open(server, link.as_ref()).await.map(|()| true),
                 Way::Pipelined(place) => place.open(server).await,
                 Way::Multiplexed(sender) => sender.open(server).await,
             }

@@ -15,6 +15,9 @@ pub(crate) enum Failure {
     Tls(String),
     #[error("no complete reply")]
     Timeout,
+    /// A message that was waited for did not come.
+    #[error("{0}")]
+    Silent(String),
     #[error("the server closed the connection {0}")]
     Closed(&'static str),
     #[error("the connection broke: {0}")]
@@ -45,7 +48,7 @@ impl Failure {
         match self {
             Self::Connect(_) => ErrorClass::Connect,
             Self::Tls(_) => ErrorClass::Tls,
-            Self::Timeout => ErrorClass::Timeout,
+            Self::Timeout | Self::Silent(_) => ErrorClass::Timeout,
             Self::Closed(_)
             | Self::Broken(_)
             | Self::GivenUp(_)

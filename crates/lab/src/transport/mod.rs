@@ -5,6 +5,7 @@
 mod client;
 mod failure;
 mod kept;
+mod pace;
 mod reach;
 mod route;
 mod stream;
@@ -13,6 +14,7 @@ mod trust;
 pub(crate) use client::Client;
 pub(crate) use failure::Failure;
 pub(crate) use kept::{Kept, Reading, Reply};
+pub(crate) use pace::Link;
 pub use reach::ReachError;
 pub(crate) use reach::reach;
 pub(crate) use route::{Route, Server};

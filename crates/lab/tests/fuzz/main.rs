@@ -39,6 +39,11 @@ fn data_files() {
 }
 
 #[test]
+fn access_logs() {
+    smoke(TARGETS, "lab-access-log", 30_000);
+}
+
+#[test]
 fn replies() {
     smoke(TARGETS, "lab-reply", 30_000);
 }

@@ -65,6 +65,17 @@ pub const TARGETS: &[Target] = &[
         seeds: &[b"a,b\r\n\"x,\"\"y\",\r\n\r\n1,2", b"\xEF\xBB\xBFa\n\"1\n2\"\n3\n", b"a,,b\n,,"],
     },
     Target {
+        name: "lab-access-log",
+        run: access_log,
+        seeds: &[
+            b"::1 - - [22/Nov/2026:04:00:01 +0000] \"GET /a?b HTTP/1.1\" 200 6 \"-\" \"c\"\n\
+              ::1 - A [x] [22/Nov/2026:04:00:00 -0130] \"HEAD /\\xe4\\\"# HTTP/1.0\" 404 -\n",
+            b"x\n[22/Nov/2026:04:00:01 +0000] \"\\x16\" 400 0\n\n\
+              a - - [22/Nov/2026:04:00:01 +0000] \
+              \"GET http://h:80/x?y\" 200 1\r\n",
+        ],
+    },
+    Target {
     name: "lab-reply",
     run: reply,
     seeds: &[
@@ -93,6 +104,11 @@ pub const TARGETS: &[Target] = &[
           arrivals=\"even\"\n[mix.markov]\na={a=50,b=50}\nb=[100,0]\n[operation]\n\
           a={get=\"/\",cycle={log_normal=\"1s\",sigma=0.5}}\n\
           b={put=\"/{random:1-6}\",body=\"\\\\{\"}\n",
+        b"[servers]\na=\"http://h\"\n[load]\nusers=2\nrepetitions=3\n[operation.a]\n\
+          steps=[{websocket=\"/{key}\",subprotocol=\"a\"},{send=\"{nonce}\",binary=true},\
+          {receive=\"message\",containing=\"{nonce}\",count=2,timeout=\"1s\",\
+          extract={x={body=true}}},{close=\"websocket\"},{events=\"/{x}\"},\
+          {receive=\"event\",event=\"e\",expect={contains=\"y\"}}]\n",
         b"[servers]\na=\"http://h\"\n[load]\nusers=2\noperations=9\n[mix]\nsequences=[{weight=2,\
           of=[\"a\"]}]\n[operation.a]\nget=\"/\"\n[operation.c]\nget=\"/{letters:3}\"\n\
           [background]\nc={every=\"1s\"}\n[[setup]]\noperation=\"a\"\ntimes=3\n[gates]\n\
@@ -158,6 +174,26 @@ fn page(input: &[u8]) {
     fuzzing::page(selector, Some("href"), page);
     assert!(fuzzing::page("html", None, page).flatten().is_some());
     assert!(fuzzing::parts(page).iter().all(|reference| !reference.trim().is_empty()));
+}
+
+/// Every path can be sent, and is read again from a line with it.
+fn access_log(input: &[u8]) {
+    let methods = ["GET", "HEAD"];
+    let Ok(requests) = fuzzing::access_log(input, &methods) else { return };
+    for (method, path) in requests {
+        assert!(methods.contains(&method.as_str()));
+        assert!(path.starts_with(b"/") && path.iter().all(u8::is_ascii_graphic));
+        let escaped: Vec<u8> = path
+            .iter()
+            .flat_map(|byte| match byte {
+                b'"' | b'\\' => vec![b'\\', *byte],
+                byte => vec![*byte],
+            })
+            .collect();
+        let begin = format!("h - - [22/Nov/2026:04:00:01 +0000] \"{method} ");
+        let line = [begin.as_bytes(), &escaped, b" HTTP/1.1\" 200 5\n"].concat();
+        assert_eq!(fuzzing::access_log(&line, &methods).unwrap(), [(method, path)]);
+    }
 }
 
 /// What was read is read again from what it is, written out; a mistake has a line of the file.

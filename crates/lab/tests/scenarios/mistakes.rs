@@ -130,6 +130,43 @@ fn each_section_refuses_what_it_cannot_be() {
 }
 
 #[test]
+fn steps_on_channels_and_of_logs_refuse_what_they_cannot_be() {
+    for (steps, words) in [
+        ("{ send = \"x\" }", "no step opens a WebSocket"),
+        ("{ close = \"events\" }", "no step opens an event stream"),
+        ("{ websocket = \"/\" }, { receive = \"mesage\" }", "got \"mesage\""),
+        ("{ websocket = \"/\" }, { receive = \"message\", count = 0 }", "from 1 to 10000; got 0"),
+        ("{ websocket = \"/\" }, { receive = \"message\", event = \"x\" }", "only events have"),
+        (
+            "{ events = \"/\" }, { receive = \"event\", expect = { status = 200 } }",
+            "a message has no status",
+        ),
+        ("{ websocket = \"chat\" }", "a path that begins with /"),
+        ("{ websocket = \"/\", send = \"x\" }", "got several"),
+        ("{ websocket = \"/\", subprotocols = \"a\" }", "did you mean `subprotocol`?"),
+        ("{ websocket = \"/\", subprotocol = \"a b\" }", "graphql-ws"),
+        ("{ websocket = \"/\", headers = { Upgrade = \"x\" } }", "set by the load generator"),
+        ("{ logged = true }", "there is no log; expected one like [load] replay"),
+    ] {
+        let what = only(&format!("[operation.b]\nsteps = [{steps}]"));
+        assert!(what.contains(words), "{steps}\nsaid: {what}\nlacks: {words}");
+    }
+}
+
+#[test]
+fn lines_of_users_refuse_what_they_cannot_be() {
+    for (rest, words) in [
+        ("streams = 2\n[operation.b]\nsteps = [{ events = \"/\" }]", "opened over HTTP/1.1"),
+        ("bandwidth = \"1 Mbit\"", "a rate like \"1 Mbit/s\""),
+        ("bandwidth = { recieve = \"1 MB/s\" }", "did you mean `receive`?"),
+        ("pipeline = 2\nbandwidth = \"1 MB/s\"", "needs connections of its own"),
+    ] {
+        let what = only(&format!("[transport]\n{rest}"));
+        assert!(what.contains(words), "{rest}\nsaid: {what}\nlacks: {words}");
+    }
+}
+
+#[test]
 fn the_command_line_is_held_to_the_file() {
     let overrides = Overrides {
         servers: vec![(Some("wep".into()), "http://h".into()), (None, "h".into())],

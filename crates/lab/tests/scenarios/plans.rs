@@ -2,8 +2,8 @@
 
 use super::{read, read_with, with};
 use lab::plan::{
-    Arrivals, Body, Coding, Distribution, Load, Mix, Order, Pacing, Piece, Resources, Stage, Step,
-    Template,
+    Arrivals, Bandwidth, Body, ChannelKind, ChannelStep, Coding, Distribution, Load, Mix, Order,
+    Pacing, Piece, Resources, Stage, Step, Template, Turn,
 };
 use lab::scenario::{Overrides, Scenario, Source};
 use std::time::Duration;
@@ -231,4 +231,109 @@ fn what_is_used_must_be_extracted_on_every_way() {
          }, { get = \"/{id}\" }] }]",
     );
     assert!(read(&together).is_err());
+}
+
+#[test]
+fn steps_on_channels() {
+    let scenario = read(&with(
+        r#"
+[operation.chat]
+steps = [
+  { websocket = "/chat/{key}", subprotocol = ["v2", "v1"], headers = { X-User = "{user}" } },
+  { send = "{nonce}" },
+  { send = "raw", binary = true },
+  { receive = "message", containing = "{nonce}", count = 3, timeout = "2s",
+    extract = { seen = { body = true } } },
+  { get = "/{seen}" },
+  { close = "websocket" },
+]
+[operation.watch]
+steps = [
+  { events = "/stream" },
+  { receive = "event", event = "price", expect = { within = { json = "/is", from = 1, to = 9 } } },
+]
+"#,
+    ))
+    .unwrap();
+    let steps = &scenario.plan.operations[1].steps;
+    let Step::Channel(ChannelStep::Open(open)) = &steps[0] else { panic!("{:?}", steps[0]) };
+    assert_eq!(open.kind, ChannelKind::WebSocket);
+    assert_eq!(open.subprotocols, ["v2", "v1"]);
+    assert_eq!(open.request.headers[0].0, "X-User");
+    let Step::Channel(ChannelStep::Send(send)) = &steps[2] else { panic!("{:?}", steps[2]) };
+    assert!(send.is_binary);
+    let Step::Channel(ChannelStep::Receive(receive)) = &steps[3] else { panic!("{:?}", steps[3]) };
+    assert_eq!((receive.count, receive.timeout), (3, Some(Duration::from_secs(2))));
+    assert_eq!((receive.containing.is_some(), receive.extract.len()), (true, 1));
+    assert!(matches!(steps[5], Step::Channel(ChannelStep::Close(ChannelKind::WebSocket))));
+    let steps = &scenario.plan.operations[2].steps;
+    let Step::Channel(ChannelStep::Receive(receive)) = &steps[1] else { panic!("{:?}", steps[1]) };
+    assert_eq!((receive.kind, receive.event.as_deref()), (ChannelKind::Events, Some("price")));
+    assert_eq!((receive.count, receive.checks.len()), (1, 1));
+}
+
+#[test]
+fn a_users_line_may_be_bound() {
+    let bandwidth =
+        |value: &str| read(&with(&format!("[transport]\nbandwidth = {value}"))).unwrap().plan;
+    let both = bandwidth("\"1 Mbit/s\"").transport.bandwidth;
+    assert_eq!(both, Bandwidth { receive: Some(125_000), send: Some(125_000) });
+    let one = bandwidth("{ receive = \"64 kbit/s\" }").transport.bandwidth;
+    assert_eq!(one, Bandwidth { receive: Some(8_000), send: None });
+}
+
+#[test]
+fn each_user_may_go_after_so_many() {
+    let text = with("").replace("users = 2", "users = 2\nrepetitions = 3");
+    let scenario = read(&text).unwrap();
+    assert_eq!(scenario.plan.repetitions, Some(3));
+    assert!(scenario.to_text().contains("2 users, closed loop, 3 times each"));
+    let refused = text.replace("users = 2", "rate = 2");
+    assert!(read(&refused).unwrap_err().to_string().contains("belongs to `users`"));
+}
+
+const LOG: &str = "\
+a - - [22/Nov/2026:04:00:02 +0000] \"GET /b HTTP/1.1\" 404 5 \"-\" \"x\"
+a - - [22/Nov/2026:04:00:00 +0000] \"GET /a?b HTTP/1.1\" 200 5
+a - - [22/Nov/2026:04:00:00 +0000] \"POST /c HTTP/1.1\" 200 5
+";
+
+#[test]
+fn a_log_is_replayed_with_its_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("access.log"), LOG).unwrap();
+    let read = |load: &str| {
+        let text = format!(
+            "[servers]\nweb = \"http://127.0.0.1:1/base\"\n[load]\n{load}\nwarm_up = \"0s\"\n\
+             [operation.visit]\nlogged = true\n"
+        );
+        let source = Source { name: "test.toml", text: &text, folder: Some(folder.path()) };
+        Scenario::read(source, &Overrides::default())
+    };
+    let scenario = read("replay = { log = \"access.log\" }\nspeed = 2").unwrap();
+    let second = [Duration::ZERO, SECOND];
+    assert!(matches!(&scenario.plan.load, Load::Replay { offsets, .. } if *offsets == second));
+    assert_eq!(scenario.notes, ["2 requests of the log; 1 of other methods left out"]);
+    assert!(scenario.to_text().contains("replay            2 requests of the log"));
+    let rows = &scenario.plan.data[0].rows;
+    assert_eq!((rows.columns(), rows.count()), (&["kind".into(), "path".into()][..], 2));
+    let Step::OneOf(requests, Turn::OfRow(0)) = &scenario.plan.operations[0].steps[0] else {
+        panic!("{:?}", scenario.plan.operations[0].steps)
+    };
+    let methods: Vec<&str> = requests.iter().map(|request| request.method.as_str()).collect();
+    assert_eq!(methods, ["GET", "GET"]);
+    assert_eq!(requests[0].checks.len() + requests[1].checks.len(), 1);
+    assert_eq!(requests[0].path.pieces[0], Piece::Text(b"/base".to_vec()));
+
+    let all = "replay = { log = \"access.log\", methods = [\"GET\", \"POST\"] }";
+    assert_eq!(read(all).unwrap().notes, ["3 requests of the log"]);
+    for (load, words) in [
+        ("replay = { log = \"none.log\" }", "cannot replay"),
+        ("replay = { log = \"access.log\", methods = [\"GTE\"] }", "expected one of GET, HEAD"),
+        ("replay = { log = \"access.log\", methods = [\"PUT\"] }", "no request to be replayed"),
+        ("replay = { file = \"access.log\" }", "`load.replay.log` is missing"),
+    ] {
+        let why = read(load).unwrap_err().to_string();
+        assert!(why.contains(words), "{load}: {why}");
+    }
 }

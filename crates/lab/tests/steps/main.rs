@@ -1,16 +1,24 @@
-//! What steps do, against real servers: small ones that answer as a test tells them, and nginx.
+//! What steps do, against real servers: small ones that answer as a test tells them, nginx, and
+//! WebSockets of a library of others.
 
 // In a test a panic is the report.
 #![allow(clippy::unwrap_used)]
 
+mod bandwidth;
+#[path = "../transport/certificates.rs"]
+mod certificates;
+mod channels;
 mod checks;
+mod events;
 mod follow;
 mod nginx;
 mod pages;
+mod replay;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../bench/server.rs"]
 mod server;
 mod values;
+mod websockets;
 
 use lab::engine::{Watch, run};
 use lab::measure::{ErrorClass, Interval, Sample, Tally};

@@ -434,7 +434,7 @@ mod tests {
     fn transport() -> Transport {
         let protocol = Protocol::Http2 { streams: 8 };
         let trust = Trust { ca: Some("roots.pem".into()), insecure: true };
-        Transport { protocol, keep_alive: false, trust }
+        Transport { protocol, keep_alive: false, trust, ..Transport::default() }
     }
 
     #[test]

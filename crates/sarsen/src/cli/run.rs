@@ -5,15 +5,17 @@ use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
 use lab::archive::RunId;
 use lab::limits::{DURATION_MAX, RATE_MAX, THREADS_MAX, USERS_MAX};
-use lab::scenario::Overrides;
+use lab::scenario::{Overrides, SPEEDS};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Which scenario, what is different from its file, and what becomes of it.
 #[derive(Debug, Default, PartialEq)]
 pub struct RunArguments {
-    /// A path, or the name of a scenario that ships.
+    /// A path, or the name of a scenario that ships; the server's URL if a log is replayed.
     pub scenario: String,
+    /// The access log that is replayed.
+    pub replay: Option<PathBuf>,
     /// What the command line says instead of the file.
     pub overrides: Overrides,
     /// Whether it is only read.
@@ -50,7 +52,11 @@ pub const SPEC: Spec<RunArguments> = Spec {
     flags: FLAGS,
     check: |arguments| {
         if arguments.scenario.is_empty() {
-            return Err(UsageError::Missing { command: "run", what: "a scenario" });
+            let what = match arguments.replay {
+                None => "a scenario",
+                Some(_) => "the URL of the server that the log is replayed to",
+            };
+            return Err(UsageError::Missing { command: "run", what });
         }
         if arguments.overrides.users.is_some() && arguments.overrides.rate.is_some() {
             return Err(UsageError::Missing {
@@ -63,6 +69,8 @@ pub const SPEC: Spec<RunArguments> = Spec {
 };
 
 const ID: &str = "an id such as 20261122T101500Z-counter-7f3a";
+
+const SPEED: &str = "a number from 0.001 to 1000";
 
 const RATE: &str = "a number of operations a second, up to 10 million";
 
@@ -110,6 +118,28 @@ const FLAGS: &[Flag<RunArguments>] = &[
             Ok(())
         }),
         about: "open model: N operations a second; scales stages",
+    },
+    Flag {
+        long: "replay",
+        short: None,
+        takes: Takes::Value("LOG", |arguments, value| {
+            arguments.replay = Some(value::file(value)?);
+            Ok(())
+        }),
+        about: "replay this access log; SCENARIO is the server's URL",
+    },
+    Flag {
+        long: "speed",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let speed: f64 = value::parsed(value, SPEED)?;
+            if !SPEEDS.contains(&speed) {
+                return Err(ValueError::expected(SPEED));
+            }
+            arguments.overrides.speed = Some(speed);
+            Ok(())
+        }),
+        about: "replay a recording N times as fast",
     },
     Flag {
         long: "at-once",
@@ -268,12 +298,14 @@ mod tests {
     #[test]
     fn every_flag_has_its_effect() {
         let line = "run bank.toml --server http://h/?a=b --server cache=http://c --set a=b=c \
-                    --rate 5 --at-once 9 --warm-up 1s -d 2s --seed 3 --threads 2 --pid 7 \
+                    --rate 5 --replay l --speed 2.5 --at-once 9 \
+                    --warm-up 1s -d 2s --seed 3 --threads 2 --pid 7 \
                     --ca f --insecure \
                     --setup-from 11 --check --show --json \
                     --quiet --runs r --no-host --id 20261122T101500Z-a-7f3a";
         let expected = RunArguments {
             scenario: "bank.toml".into(),
+            replay: Some("l".into()),
             overrides: Overrides {
                 servers: vec![
                     (None, "http://h/?a=b".into()),
@@ -283,6 +315,7 @@ mod tests {
                 users: None,
                 rate: Some(5.0),
                 at_once: Some(9),
+                speed: Some(2.5),
                 warm_up: Some(Duration::from_secs(1)),
                 duration: Some(Duration::from_secs(2)),
                 seed: Some(3),
@@ -307,6 +340,9 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         assert_eq!(parsed("run"), Err("`run` needs a scenario".into()));
+        let nowhere = parsed("run --replay l").unwrap_err();
+        assert!(nowhere.contains("the URL of the server"), "{nowhere}");
+        assert!(parsed("run --replay l u --speed 0").is_err());
         let both = parsed("run x --users 1 --rate 1");
         assert_eq!(both, Err("`run` needs either --users or --rate, not both".into()));
         let unset = parsed("run x --set a").unwrap_err();

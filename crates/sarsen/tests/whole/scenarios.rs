@@ -40,7 +40,10 @@ fn documents() {
     let server = Site::bare().start();
     let few = ["--set", "documents=30", "--users", "4"];
     let report = short("documents", &server.url("/"), &few);
-    assert_done(&report, &["get", "put", "patch", "add", "post"]);
+    let all = ["get", "revalidate", "query", "put", "patch", "add", "post"];
+    assert_done(&report, &all);
+    assert!(report["statuses"]["304"].as_u64() > Some(0), "{report:#}");
+    assert!(report["latency_by_status_ms"]["3xx"]["count"].as_u64() > Some(0), "{report:#}");
 }
 
 #[test]
@@ -60,6 +63,20 @@ fn counter() {
 }
 
 #[test]
+fn counter_clicks() {
+    let server = Site::with_app(root().join("apps/counter")).start();
+    assert_done(&short("counter-clicks", &server.url("/"), &["--users", "3"]), &[]);
+}
+
+#[test]
+fn spike_and_diurnal() {
+    let server = Site::bare().start();
+    let few = ["--set", "documents=30", "--rate", "500"];
+    assert_done(&short("spike", &server.url("/"), &few), &["read"]);
+    assert_done(&short("diurnal", &server.url("/"), &few), &["read", "write"]);
+}
+
+#[test]
 fn transfers_make_and_lose_no_money() {
     let server = Site::with_app(root().join("apps/bank")).start();
     for skew in ["skew=0", "skew=1.5"] {
@@ -75,8 +92,12 @@ fn transfers_make_and_lose_no_money() {
 fn atompub_post() {
     let (address, posted) = atompub();
     let url = format!("http://{address}/service");
-    assert_done(&short("atompub-post", &url, &["--users", "3"]), &[]);
+    let atompub_few = ["--users", "3", "--set", "posts=20", "--warm-up", "1ms"];
+    assert_done(&short("atompub-post", &url, &atompub_few), &[]);
     let posted: Vec<(String, String)> = posted.try_iter().collect();
+    // Each worker its own, and then it goes.
+    let of = |worker: &str| posted.iter().filter(|(line, _)| line.contains(worker)).count();
+    assert_eq!(["/w0 ", "/w1 ", "/w2 "].map(of), [20; 3]);
     assert!(posted.iter().any(|(line, _)| line.starts_with("POST /service/w0 ")), "{posted:?}");
     for (line, entry) in posted {
         assert!((600..650).contains(&entry.len()), "{line}: {} bytes", entry.len());

@@ -159,7 +159,7 @@ fn matches(regex: &Regex, body: &[u8], one: bool, ranges: &mut Vec<(usize, usize
 }
 
 /// Where the values of a field are.
-fn values(fields: &[u8], name: &str) -> impl Iterator<Item = (usize, usize)> {
+fn values<'a>(fields: &'a [u8], name: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < fields.len() {
@@ -178,6 +178,11 @@ fn values(fields: &[u8], name: &str) -> impl Iterator<Item = (usize, usize)> {
         }
         None
     })
+}
+
+/// The values of a field, one for each line of it.
+pub(crate) fn all_of_field<'a>(fields: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    values(fields, name).map(|(begin, end)| &fields[begin..end])
 }
 
 /// The first value of a field.
