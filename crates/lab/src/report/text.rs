@@ -95,6 +95,7 @@ fn describe_load(table: &mut Table, report: &Report) {
     let sessions = if report.new_session { ", a new session in every hit" } else { "" };
     let load = match report.rate {
         Some(rate) => format!("{rate}/s, {}, at most {} at once", report.model, report.users),
+        None if report.is_open => format!("{}, at most {} at once", report.model, report.users),
         None => format!("{} users, {} loop", report.users, report.model),
     };
     table.row("load", load + sessions);

@@ -84,7 +84,7 @@ impl AccessLog {
         }
         if let Some((number, begin)) = first {
             note.push_str(&format!(
-                "; {unreadable} lines that are none of the common or combined format, the first is \
+                "; {unreadable} that are no lines of the common or combined format, the first is \
                  line {number}: {begin}"
             ));
         }

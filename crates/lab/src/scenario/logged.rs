@@ -58,6 +58,9 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<Step> {
         value.expected("true, or no such step");
     }
     let Some(logged) = around.logged else {
+        if !around.has_load {
+            return None;
+        }
         value.wrong("there is no log; expected one like [load] replay = { log = \"access.log\" }");
         return None;
     };

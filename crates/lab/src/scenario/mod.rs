@@ -207,8 +207,13 @@ impl<'a> Reader<'a> {
         let scope = Scope::new(self.book, self.files, &extracted, &rows);
         let variables = self.variables(&extracted, &scope);
         let channels = channel::Uses::default();
-        let logged = logged.as_ref();
-        let around = Around { servers: &servers, scope: &scope, channels: &channels, logged };
+        let around = Around {
+            servers: &servers,
+            scope: &scope,
+            channels: &channels,
+            logged: logged.as_ref(),
+            has_load: loading.is_some(),
+        };
         let operations = operations.map(|section| operations::read(&section, &around, pacing));
         let parts = names.map(|names| self.parts(root, &names));
         let frame = self.frame(root);

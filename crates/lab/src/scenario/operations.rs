@@ -53,6 +53,8 @@ pub(super) struct Around<'a> {
     pub(super) channels: &'a channel::Uses,
     /// The log that is replayed.
     pub(super) logged: Option<&'a Logged>,
+    /// Whether `[load]` could be read, so that without a log there is none.
+    pub(super) has_load: bool,
 }
 
 /// The names alone, which everything else refers to.

@@ -3,7 +3,8 @@
 use crate::{Site, plan};
 use hdrhistogram::Histogram;
 use lab::archive::{About, Spec};
-use lab::plan::{HttpStep, Step, Template};
+use lab::plan::{Check, HttpStep, Keeps, Promise, Step, Template};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -94,6 +95,43 @@ fn a_run_is_kept_with_all_that_was_measured() {
         assert_eq!(sum(&own, "successes"), tally.successes(), "{name}");
         assert!(tally.successes() > 0);
     }
+}
+
+#[test]
+fn what_an_audit_found_and_what_servers_are_is_kept() {
+    let (site, mut plan) = (Site::new(), plan());
+    let Step::Http(step) = &mut plan.operations[0].steps[0] else { panic!("a request") };
+    step.method = "DELETE".to_owned();
+    let promise = Promise { operation: 0, step: 0, keeps: Keeps::Removed };
+    plan.audit.promises.push(promise);
+    let recorded = site.record(&plan);
+    let (report, folder) = (recorded.result.unwrap(), recorded.kept.unwrap());
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+    };
+    // The null server removes nothing.
+    let (found, audit) = (report.audit.unwrap(), read("audit.json"));
+    assert_eq!((audit["checked"].as_u64(), audit["lost"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(audit["faults"][0], found.faults[0]);
+    let servers = read("environment.json")["servers"].clone();
+    assert_eq!(servers[0]["origin"].as_str(), Some(report.servers[0].0.as_str()));
+    assert_eq!(servers, read("report.json")["servers"]);
+}
+
+#[test]
+fn times_by_class_of_status_add_up_to_all() {
+    let (site, mut plan) = (Site::new(), plan());
+    let Step::Http(step) = &mut plan.operations[1].steps[0] else { panic!("a request") };
+    step.checks = vec![Check::Status(vec![404])];
+    let recorded = site.record(&plan);
+    let (report, folder) = (recorded.result.unwrap(), recorded.kept.unwrap());
+    let found = merged(&folder.join("measured.hlog"));
+    let count = |tag: &str| found.get(tag).map_or(0, Histogram::len);
+    let [(_, hit), (_, other)] = report.operations.as_slice() else { panic!("two operations") };
+    assert_eq!((count("hit:2xx"), count("hit:service")), (hit.operations(), hit.successes()));
+    // They failed, and their times are kept all the same.
+    assert_eq!((count("other__too:2xx"), count("other__too:service")), (other.operations(), 0));
+    assert!(other.operations() > 0);
 }
 
 /// Every line of a log, decoded as another reader would, added up by tag.

@@ -33,6 +33,7 @@ fn over_tls_it_is_agreed_on() {
     let report = report(&streams(hit, 6));
     assert_eq!((report.measured.successes(), report.connections), (60, 1));
     assert!(nginx.requests().iter().all(|line| line.ends_with("HTTP/2.0 200 TLSv1.3")));
+    assert!(report.servers[0].1.as_ref().unwrap().starts_with("nginx"), "{:?}", report.servers);
 }
 
 #[test]

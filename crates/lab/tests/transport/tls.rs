@@ -20,6 +20,11 @@ fn nginx_is_spoken_to_over_tls() {
         report(&trusting(hit(&nginx.url("https", "localhost"), 3, 60), &authority.certificate()));
     assert_eq!((report.measured.successes(), report.errors_in_all()), (60, 0));
     assert_eq!(report.connections, 3);
+    let [(origin, Some(software))] = report.servers.as_slice() else { panic!("{report:?}") };
+    assert!(
+        origin.starts_with("https://localhost:") && software.starts_with("nginx"),
+        "{software}"
+    );
     assert!(report.measured.bytes_received() > 60 * BODY.len() as u64);
     let requests = nginx.requests();
     assert_eq!(requests.len(), 60);
