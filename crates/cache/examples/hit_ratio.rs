@@ -4,7 +4,8 @@
 //!     memcached -m 64 -p 11311 -U 0 -t 1 &
 //!     cargo run --release -p cache --example hit_ratio -- 127.0.0.1:11311
 //!
-//! Without an address only the cache is asked. Both start empty for each trace.
+//! Without an address, or with `-`, only the cache is asked. Words after it choose traces by their
+//! names. Both start empty for each trace.
 
 #![allow(clippy::print_stdout)]
 
@@ -28,9 +29,11 @@ trait Store64 {
 }
 
 fn main() -> Result<()> {
-    let address = std::env::args().nth(1);
-    println!("{:<34} {:>8} {:>10} {:>8}", "trace", "cache", "memcached", "ns");
-    for (name, trace) in traces() {
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().filter(|address| address != "-");
+    let wanted = arguments.next().unwrap_or_default();
+    println!("{:<34} {:>8} {:>10} {:>8} {:>10}", "trace", "cache", "memcached", "ns", "thrown out");
+    for (name, trace) in traces().into_iter().filter(|(name, _)| name.contains(&wanted)) {
         let requests = trace(&mut Random(42));
         let mut own = Own::new()?;
         let begun = Instant::now();
@@ -43,7 +46,8 @@ fn main() -> Result<()> {
             }
             None => "-".into(),
         };
-        println!("{name:<34} {:>8} {theirs:>10} {ns:>8}", format!("{ours:.2} %"));
+        let out = own.0.figures().evictions;
+        println!("{name:<34} {:>8} {theirs:>10} {ns:>8} {out:>10}", format!("{ours:.2} %"));
     }
     Ok(())
 }
@@ -220,9 +224,9 @@ fn scans() -> Trace {
         let draw = |number: usize| {
             if number / 50_000 % 4 == 3 {
                 scanned += 1;
-                return (scanned, 100);
+                return (scanned, 300);
             }
-            (zipf.draw(random), 100)
+            (zipf.draw(random), 300)
         };
         (0..REQUESTS).map(draw).collect()
     })
@@ -235,7 +239,7 @@ fn shifting() -> Trace {
         let draw = |number: usize| {
             let rank = zipf.draw(random);
             let age = (number as u64 / 200_000 + rank % 10) / 10;
-            (mix(rank << 8 | age) >> 16, 100)
+            (mix(rank << 8 | age) >> 16, 300)
         };
         (0..REQUESTS).map(draw).collect()
     })
@@ -255,13 +259,13 @@ fn growing() -> Trace {
 }
 
 fn traces() -> Vec<(&'static str, Trace)> {
-    let small = |_| 100;
+    let small = |_| 300;
     vec![
-        ("Zipf 0.7, 1M keys, 100 B", zipf(1_000_000, 0.7, small)),
-        ("Zipf 0.99, 1M keys, 100 B", zipf(1_000_000, 0.99, small)),
-        ("Zipf 1.2, 4M keys, 100 B", zipf(4_000_000, 1.2, small)),
-        ("Zipf 0.99 and scans, 100 B", scans()),
-        ("Zipf 0.99, shifting, 100 B", shifting()),
+        ("Zipf 0.7, 1M keys, 300 B", zipf(1_000_000, 0.7, small)),
+        ("Zipf 0.99, 1M keys, 300 B", zipf(1_000_000, 0.99, small)),
+        ("Zipf 1.2, 4M keys, 300 B", zipf(4_000_000, 1.2, small)),
+        ("Zipf 0.99 and scans, 300 B", scans()),
+        ("Zipf 0.99, shifting, 300 B", shifting()),
         ("Zipf 0.99, 500k keys, 4 B-16 KiB", zipf(500_000, 0.99, mixed_size)),
         ("Zipf 0.99, 50 B then 2,000 B", growing()),
     ]
