@@ -89,6 +89,7 @@ conformance: setup
 	@scripts/setup.sh python3-venv
 	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
+	@scripts/memcached-clients.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen"
 
 types: setup
 	@scripts/setup.sh node npm

@@ -40,6 +40,6 @@ pub use http::cors::check_origin;
 pub use http::forwarded::{ProxyFields, ProxyFieldsError};
 pub use live::Live;
 pub use network::{Network, NetworkError};
-pub use observe::{AccessLogTarget, ServerFigures, Watcher};
+pub use observe::{AccessLogTarget, Figure, OtherFigures, ServerFigures, Watcher};
 pub use server::{ListenError, Server, ServerOptions, Timeouts};
 pub use tls::{TlsError, TlsOptions};

@@ -11,7 +11,9 @@ use crate::listener::{Arrival, Desk};
 use crate::live::Live;
 use crate::mailbox::Mailbox;
 use crate::network::Network;
-use crate::observe::{AccessLog, AccessLogTarget, LogWriter, Meter, Observer, Watch, Watcher};
+use crate::observe::{
+    AccessLog, AccessLogTarget, LogWriter, Meter, Observer, OtherFigures, Watch, Watcher,
+};
 use crate::reactor::{self, Drain, Reactor};
 use crate::replies::Replies;
 use crate::tls::{Handshakes, Tls, TlsError, TlsOptions};
@@ -63,6 +65,8 @@ pub struct ServerOptions {
     pub cors_origins: Vec<String>,
     /// What pages are told while their application is edited, if it is.
     pub live: Option<Live>,
+    /// What is told among the metrics besides.
+    pub others: Option<OtherFigures>,
 }
 
 /// How long a client may take.
@@ -109,6 +113,7 @@ impl ServerOptions {
             timeouts: Timeouts::default(),
             cors_origins: Vec::new(),
             live: None,
+            others: None,
         }
     }
 }
@@ -226,7 +231,7 @@ impl Server {
         let (drain, draining) = watch::channel(None);
         let meters: Vec<_> = (0..options.reactors).map(|_| Arc::new(Meter::new())).collect();
         let observed = (Arc::clone(&repository), pool.clone());
-        let observer = Arc::new(Observer::new(observed, access, meters));
+        let observer = Arc::new(Observer::new(observed, access, meters, options.others.clone()));
         let drops = Arc::clone(&observer.log_drops);
         let reopen = Arc::clone(&options.reopen_log);
         let log = LogWriter::start(options.access_log.as_ref(), reopen, drops)

@@ -5,11 +5,15 @@ use crate::admin::{AdminSocket, Commands, Sources, Tasks};
 use crate::cli::ServeArguments;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
+use crate::memcached_faces;
+use crate::memory_cache::{self, MemoryCache, MemoryCacheError};
 use crate::watch::{Watch, Watched};
+use cache::Cache;
 use faces::access::TokenFile;
 use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
 use faces::{ListenError, Live, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
+use memcached::{Face, StartError};
 use repository::{Clock, CloseError, Kept, OpenError, Options, Recovery, Repository};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +31,12 @@ pub struct Assembly {
     pub application: Option<Application>,
     /// The faces.
     pub server: Server,
+    /// The face of the cache, if memcached clients are served.
+    pub memcached: Option<Face>,
+    /// Those of collections.
+    pub collections: Vec<Face>,
+    /// The cache.
+    pub cache: MemoryCache,
     /// Who sees edits of the application, if it is watched.
     pub watch: Option<Watch>,
     /// Where commands on this machine ask it; a server without one has logged why.
@@ -55,6 +65,12 @@ pub enum AssembleError {
     /// The address cannot be listened on.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// There is no cache.
+    #[error(transparent)]
+    Cache(#[from] MemoryCacheError),
+    /// Memcached clients cannot be served.
+    #[error(transparent)]
+    Memcached(#[from] StartError),
 }
 
 /// Starts everything that `arguments` ask for. The application is read first, so that a mistake in
@@ -73,6 +89,9 @@ pub fn assemble_at(
     clock: Clock,
 ) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
+    let cache =
+        MemoryCache::start(arguments.cache_memory, arguments.cache_item_max, Arc::clone(&clock))?;
+    let memcached = memcached_faces::of_cache(arguments, &cache)?;
     let options = Options {
         folder: arguments.data.clone(),
         memory_bytes: arguments.memory.unwrap_or_else(machine::default_memory),
@@ -83,11 +102,40 @@ pub fn assemble_at(
     let (repository, recovery) = Repository::open_keeping(options, kept)?;
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));
-    match serve(arguments, app, &repository, (reopen_log, live.clone())) {
+    let others = Some(memory_cache::figures(&cache.cache, memcached.as_ref()));
+    let options = ServerOptions {
+        reopen_log: Arc::clone(reopen_log),
+        live: live.clone(),
+        others,
+        ..server_options(arguments)
+    };
+    match serve(arguments, app, (&repository, &cache.cache), options) {
         Ok((application, server)) => {
+            let served = (&server.watcher(), application.as_ref());
+            let collections = memcached_faces::of_collections(arguments, &repository, served);
+            let collections = match collections {
+                Ok(collections) => collections,
+                Err(error) => {
+                    drop(server);
+                    application.into_iter().for_each(|application| application.pool.stop());
+                    close(&repository);
+                    return Err(error.into());
+                }
+            };
             let admin = admin_socket(arguments, (&repository, &server), application.as_ref());
             let watch = watch(arguments, application.as_ref(), live);
-            Ok(Assembly { repository, recovery, application, server, watch, admin })
+            let assembly = Assembly {
+                repository,
+                recovery,
+                application,
+                server,
+                memcached,
+                collections,
+                cache,
+                watch,
+                admin,
+            };
+            Ok(assembly)
         }
         Err(error) => {
             close(&repository);
@@ -102,15 +150,13 @@ const CORES_PER_REACTOR: usize = 2;
 fn serve(
     arguments: &ServeArguments,
     app: Option<App>,
-    repository: &Arc<Repository>,
-    (reopen_log, live): (&Arc<AtomicBool>, Option<Live>),
+    (repository, cache): (&Arc<Repository>, &Arc<Cache>),
+    options: ServerOptions,
 ) -> Result<(Option<Application>, Server), AssembleError> {
     let gems = arguments.gems.unwrap_or_else(machine::cores);
     let application =
-        app.map(|app| start_gems(app, (&arguments.data, repository), gems)).transpose()?;
+        app.map(|app| start_gems(app, (&arguments.data, repository, cache), gems)).transpose()?;
     let pool = application.as_ref().map(|application| Arc::clone(&application.pool));
-    let options =
-        ServerOptions { reopen_log: Arc::clone(reopen_log), live, ..server_options(arguments) };
     match Server::start(options, Arc::clone(repository), pool) {
         Ok(server) => Ok((application, server)),
         Err(error) => {
@@ -172,7 +218,7 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
 
 fn start_gems(
     app: App,
-    (data, repository): (&Path, &Arc<Repository>),
+    (data, repository, cache): (&Path, &Arc<Repository>, &Arc<Cache>),
     gems: usize,
 ) -> Result<Application, LoadError> {
     let name = app.name().to_owned();
@@ -182,7 +228,7 @@ fn start_gems(
         cpu_limit: REQUEST_CPU_MAX,
         heap_limit: GEM_HEAP_BYTES,
         errors: error_log(data),
-        cache: None,
+        cache: Some(Arc::clone(cache)),
     };
     let pool = Arc::new(Pool::start(app, Arc::clone(repository), options)?);
     Ok(Application { name, pool, gems })
@@ -201,7 +247,9 @@ fn error_log(data: &Path) -> Option<Arc<ErrorLog>> {
 pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
     // First, so that no page is kept waiting for edits.
     drop(assembly.watch);
-    let cut_off = assembly.server.drain(DRAIN_MAX);
+    let faces = assembly.memcached.into_iter().chain(assembly.collections);
+    let memcached: usize = faces.map(|face| face.drain(DRAIN_MAX)).sum();
+    let cut_off = assembly.server.drain(DRAIN_MAX) + memcached;
     if cut_off > 0 {
         log::warn!("{cut_off} connections were cut off after {DRAIN_MAX:?}");
     }
@@ -209,6 +257,7 @@ pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
     if let Some(application) = assembly.application {
         application.pool.stop();
     }
+    drop(assembly.cache);
     assembly.repository.close()
 }
 

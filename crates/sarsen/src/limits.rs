@@ -28,6 +28,12 @@ pub const DESCRIPTORS_RESERVED: u64 = 1_024;
 /// Memory used when `--memory` is not given, in bytes; or a quarter of the machine's, if less.
 pub const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 
+/// Memory of the cache when `--cache-memory` is not given, in bytes, as memcached has it.
+pub const CACHE_MEMORY_BYTES_DEFAULT: u64 = 64 << 20;
+
+/// How often the cache is told the time, and sweeps up what has expired.
+pub const CACHE_TICK: Duration = Duration::from_millis(100);
+
 /// Longest time for which a token can be made: about a hundred years. More: a usage error; without
 /// a time it does not expire.
 pub const TOKEN_LIFE_MAX: Duration = Duration::from_secs(36_500 * 86_400);

@@ -12,6 +12,8 @@ mod limits;
 mod live;
 mod logger;
 mod machine;
+mod memcached_faces;
+mod memory_cache;
 mod new;
 mod null_server;
 mod queue;

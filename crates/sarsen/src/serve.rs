@@ -4,8 +4,10 @@ use crate::assemble::{Application, AssembleError, Assembly, assemble, take_apart
 use crate::cli::ServeArguments;
 use crate::exit::Exit;
 use crate::machine;
+use crate::memory_cache::MemoryCacheError;
 use crate::signals::{self, StopSignals};
 use faces::ListenError;
+use memcached::StartError;
 use repository::{CloseError, OpenError, Recovery, Stats};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -41,6 +43,10 @@ impl ServeError {
             Self::Assemble(AssembleError::Repository(_)) => Exit::Repository,
             Self::Assemble(AssembleError::Listen(ListenError::Tokens(_))) => Exit::Tokens,
             Self::Assemble(AssembleError::Listen(_)) => Exit::Listen,
+            Self::Assemble(AssembleError::Cache(MemoryCacheError::Settings(_))) => Exit::Usage,
+            Self::Assemble(AssembleError::Cache(MemoryCacheError::Thread(_))) => Exit::Failure,
+            Self::Assemble(AssembleError::Memcached(StartError::Auth(_))) => Exit::Usage,
+            Self::Assemble(AssembleError::Memcached(_)) => Exit::Listen,
             Self::Signals(_) | Self::Announce(_) | Self::Close(_) => Exit::Failure,
         }
     }
@@ -75,6 +81,8 @@ fn announce(arguments: &ServeArguments, assembly: &Assembly) -> io::Result<()> {
         DURABILITY.to_owned(),
         application(app),
         watched(arguments),
+        memcached(assembly),
+        memcached_collections(arguments, assembly),
         secure_url(assembly.server.tls_addr()),
         url(assembly.server.local_addr()),
     ];
@@ -121,6 +129,24 @@ fn watched(arguments: &ServeArguments) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Where memcached clients find the cache.
+fn memcached(assembly: &Assembly) -> String {
+    let Some(face) = &assembly.memcached else { return String::new() };
+    let places: Vec<String> = face.places().iter().map(ToString::to_string).collect();
+    let memory = assembly.cache.cache.memory_bytes() >> 20;
+    format!("memcached   {}: a cache of {memory} MiB", places.join(", "))
+}
+
+/// Where they find collections.
+fn memcached_collections(arguments: &ServeArguments, assembly: &Assembly) -> String {
+    let names = arguments.memcached_collections.iter().map(|(name, _)| name);
+    let lines = names.zip(&assembly.collections).map(|(name, face)| {
+        let places: Vec<String> = face.places().iter().map(ToString::to_string).collect();
+        format!("memcached   {}: the collection {name}", places.join(", "))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What opening found; empty for a new repository, where there was nothing to find.

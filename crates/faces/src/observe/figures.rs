@@ -34,6 +34,11 @@ impl Watcher {
         Self(Arc::clone(observer))
     }
 
+    /// Whether a token is configured, so that clients must show one.
+    pub fn has_tokens(&self) -> bool {
+        self.0.access.is_configured()
+    }
+
     /// Reads them. Takes locks and reads `/proc`.
     pub fn read(&self) -> ServerFigures {
         let observer = &self.0;

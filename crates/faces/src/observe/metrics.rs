@@ -5,6 +5,7 @@ use crate::limits;
 use crate::observe::Observer;
 use crate::observe::exposition::{Exposition, Sort, canonical};
 use crate::observe::meter::{Kind, Meter, Method, Visit};
+use crate::observe::others;
 use crate::observe::process::Process;
 use repository::{DurationCounts, Measures, Stats};
 use std::sync::Arc;
@@ -36,6 +37,9 @@ pub(crate) fn text(observer: &Observer) -> String {
     failures(&mut page, observer);
     handlers(&mut page, observer);
     tasks(&mut page, observer);
+    if let Some(figures) = &observer.others {
+        others::write(&mut page, figures);
+    }
     process(&mut page, &Process::read());
     page.finish()
 }

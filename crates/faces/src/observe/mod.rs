@@ -8,6 +8,7 @@ mod exposition;
 mod figures;
 mod meter;
 pub(crate) mod metrics;
+mod others;
 mod process;
 pub(crate) mod readiness;
 pub(crate) mod request;
@@ -19,6 +20,7 @@ pub(crate) use watch::Watch;
 
 pub use access_log::AccessLogTarget;
 pub use figures::{ServerFigures, Watcher};
+pub use others::{Figure, OtherFigures};
 
 use crate::access::Access;
 use parking_lot::Mutex;
@@ -38,6 +40,8 @@ pub(crate) struct Observer {
     /// Whether the server is about to end.
     pub is_draining: AtomicBool,
     pub log_drops: Arc<AtomicU64>,
+    /// Of parts that are not this crate's.
+    pub others: Option<OtherFigures>,
     progress: Mutex<Progress>,
 }
 
@@ -67,6 +71,7 @@ impl Observer {
         (repository, pool): (Arc<Repository>, Option<Arc<gem::Pool>>),
         access: Arc<Access>,
         meters: Vec<Arc<Meter>>,
+        others: Option<OtherFigures>,
     ) -> Self {
         let progress = Progress { durable: CommitNumber(0), since: Instant::now() };
         Self {
@@ -77,6 +82,7 @@ impl Observer {
             connections: Arc::default(),
             is_draining: AtomicBool::new(false),
             log_drops: Arc::default(),
+            others,
             progress: Mutex::new(progress),
         }
     }

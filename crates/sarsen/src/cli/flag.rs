@@ -52,6 +52,8 @@ pub enum Takes<A> {
     Nothing(fn(&mut A)),
     /// A value, which the help calls by this name.
     Value(&'static str, Store<A>),
+    /// Two values, which the help calls so.
+    Two(&'static str, fn(&mut A, OsString, OsString) -> Result<(), ValueError>),
 }
 
 /// What the help says about a command, whatever its arguments are collected in.
@@ -81,6 +83,8 @@ fn label<A>(flag: &Flag<A>) -> String {
     let short = flag.short.map(|short| format!("-{short}, ")).unwrap_or_default();
     match flag.takes {
         Takes::Nothing(_) => format!("{short}--{}", flag.long),
-        Takes::Value(placeholder, _) => format!("{short}--{} {placeholder}", flag.long),
+        Takes::Value(placeholder, _) | Takes::Two(placeholder, _) => {
+            format!("{short}--{} {placeholder}", flag.long)
+        }
     }
 }

@@ -79,15 +79,26 @@ fn take_flag<A>(
             Ok(())
         }
         Some(Takes::Value(placeholder, store)) => {
-            let value = parser.value();
-            let value = value.map_err(|_at_the_end| UsageError::MissingValue {
-                flag: name.into(),
-                placeholder,
-            })?;
+            let value = value(parser, name, placeholder)?;
             let got = value.clone();
             store(arguments, value).map_err(|error| bad_value(name, &got, error))
         }
+        Some(Takes::Two(placeholder, store)) => {
+            let first = value(parser, name, placeholder)?;
+            let second = value(parser, name, placeholder)?;
+            let got = [first.as_os_str(), second.as_os_str()].join(OsStr::new(" "));
+            store(arguments, first, second).map_err(|error| bad_value(name, &got, error))
+        }
     }
+}
+
+fn value(
+    parser: &mut Parser,
+    flag: &str,
+    placeholder: &'static str,
+) -> Result<OsString, UsageError> {
+    let value = parser.value();
+    value.map_err(|_at_the_end| UsageError::MissingValue { flag: flag.into(), placeholder })
 }
 
 fn matches<A>(flag: &Flag<A>, name: &str) -> bool {

@@ -2,11 +2,14 @@
 
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::{UsageError, value};
-use crate::limits::GEMS_MAX;
+use crate::limits::{CACHE_MEMORY_BYTES_DEFAULT, GEMS_MAX};
 use faces::{AccessLogTarget, Network, ProxyFields};
 use log::LevelFilter;
+use memcached::Place;
+use repository::CollectionName;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What to serve, and how.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +34,20 @@ pub struct ServeArguments {
     pub gems: Option<usize>,
     /// Memory for documents, buffers and caches in bytes; chosen by the machine if not given.
     pub memory: Option<u64>,
+    /// Where memcached clients find the cache.
+    pub memcached: Vec<Place>,
+    /// Collections that memcached clients find at an address of their own.
+    pub memcached_collections: Vec<(CollectionName, Place)>,
+    /// Names and passwords of memcached clients.
+    pub memcached_auth: Option<PathBuf>,
+    /// After how long a memcached client is let go that sends nothing; never if not given.
+    pub memcached_idle: Option<Duration>,
+    /// Memory of the cache, in bytes.
+    pub cache_memory: u64,
+    /// Threads that serve memcached clients; one for each core if not given.
+    pub cache_threads: Option<usize>,
+    /// Largest value of the cache in bytes; memcached's if not given.
+    pub cache_item_max: Option<u64>,
     /// Whether tokens may come from other machines without TLS.
     pub insecure_no_tls: bool,
     /// Where requests are written down.
@@ -58,6 +75,13 @@ impl Default for ServeArguments {
             proxy_fields: ProxyFields::default(),
             gems: None,
             memory: None,
+            memcached: Vec::new(),
+            memcached_collections: Vec::new(),
+            memcached_auth: None,
+            memcached_idle: None,
+            cache_memory: CACHE_MEMORY_BYTES_DEFAULT,
+            cache_threads: None,
+            cache_item_max: None,
             insecure_no_tls: false,
             access_log: None,
             cors_origins: Vec::new(),
@@ -183,6 +207,75 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "for documents and caches [1G, or 1/4 of the RAM if less]",
     },
     Flag {
+        long: "memcached",
+        short: None,
+        takes: Takes::Value("ADDR", |arguments, value| {
+            let place = value::parsed(value, "127.0.0.1:11211 or unix:PATH")?;
+            arguments.memcached.push(place);
+            Ok(())
+        }),
+        about: "serve the cache there, as memcached; or unix:PATH",
+    },
+    Flag {
+        long: "memcached-collection",
+        short: None,
+        takes: Takes::Two("NAME ADDR", |arguments, name, place| {
+            let expected = "a collection's name and an address, such as notes 127.0.0.1:11212";
+            let name = value::parsed_by(name, |name| CollectionName::new(name).ok(), expected)?;
+            let place = value::parsed(place, expected)?;
+            arguments.memcached_collections.push((name, place));
+            Ok(())
+        }),
+        about: "serve a durable collection there, the same way",
+    },
+    Flag {
+        long: "memcached-auth",
+        short: None,
+        takes: Takes::Value("FILE", |arguments, value| {
+            arguments.memcached_auth = Some(value::file(value)?);
+            Ok(())
+        }),
+        about: "who may use it: lines user:password, as memcached -Y",
+    },
+    Flag {
+        long: "memcached-idle",
+        short: None,
+        takes: Takes::Value("TIME", |arguments, value| {
+            let most = memcached::limits::IDLE_TIMEOUT_MAX;
+            arguments.memcached_idle = Some(value::duration(value, most)?);
+            Ok(())
+        }),
+        about: "close connections idle for so long, such as 10m [never]",
+    },
+    Flag {
+        long: "cache-memory",
+        short: None,
+        takes: Takes::Value("SIZE", |arguments, value| {
+            arguments.cache_memory = value::size(value)?;
+            Ok(())
+        }),
+        about: "for the cache, all included [64M]",
+    },
+    Flag {
+        long: "cache-threads",
+        short: None,
+        takes: Takes::Value("N", |arguments, value| {
+            let most = memcached::limits::THREADS_MAX as u64;
+            arguments.cache_threads = Some(value::count(value, 1..=most)? as usize);
+            Ok(())
+        }),
+        about: "threads that serve memcached [one for each core]",
+    },
+    Flag {
+        long: "cache-item-max",
+        short: None,
+        takes: Takes::Value("SIZE", |arguments, value| {
+            arguments.cache_item_max = Some(value::size(value)?);
+            Ok(())
+        }),
+        about: "largest value of the cache [1M less 512 bytes]",
+    },
+    Flag {
         long: "insecure-no-tls",
         short: None,
         takes: Takes::Nothing(|arguments| arguments.insecure_no_tls = true),
@@ -266,6 +359,16 @@ mod tests {
             proxy_fields: ProxyFields::Forwarded,
             gems: Some(3),
             memory: Some(64 << 20),
+            memcached: ["127.0.0.1:0", "unix:/s"].map(|text| text.parse().expect("a place")).into(),
+            memcached_collections: vec![(
+                CollectionName::new("notes").expect("a name"),
+                "127.0.0.1:1".parse().expect("a place"),
+            )],
+            memcached_auth: Some("/a".into()),
+            memcached_idle: Some(Duration::from_secs(600)),
+            cache_memory: 1 << 30,
+            cache_threads: Some(2),
+            cache_item_max: Some(4 << 20),
             insecure_no_tls: true,
             access_log: Some(AccessLogTarget::File("a.log".into())),
             cors_origins: vec!["https://a.example".into(), "*".into()],
@@ -278,7 +381,10 @@ mod tests {
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \
                     --cors-origin https://a.example --cors-origin *";
-        assert_eq!(served(&format!("{line} {tls} {proxies} {more}")), expected);
+        let cache = "--memcached 127.0.0.1:0 --memcached unix:/s --memcached-auth /a \
+                     --memcached-idle 10m --cache-memory 1G --cache-threads 2 --cache-item-max 4M \
+                     --memcached-collection notes 127.0.0.1:1";
+        assert_eq!(served(&format!("{line} {tls} {proxies} {more} {cache}")), expected);
         assert_eq!(served("serve --access-log -").access_log, Some(AccessLogTarget::Stdout));
     }
 

@@ -23,6 +23,7 @@ mod http;
 mod idle;
 mod lifecycle;
 mod login;
+mod memcached;
 mod new;
 mod nginx;
 mod null_server;

@@ -15,8 +15,8 @@
 //!
 //! `\r`, `\n`, `\0`, `\\`, `\xNN` and `\{` are bytes; `{k*250}` is a letter repeated.
 
-use crate::model::{Link, Model};
-use crate::server::{Server, Stream};
+use super::model::{Link, Model};
+use super::server::{Server, Stream};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Write};
@@ -37,7 +37,11 @@ pub enum Peer {
 
 impl Peer {
     pub fn connect(server: &Server) -> Self {
-        Self::Server(BufReader::new(server.connect()))
+        Self::of(server.connect())
+    }
+
+    pub fn of(stream: Box<dyn Stream>) -> Self {
+        Self::Server(BufReader::new(stream))
     }
 
     fn send(&mut self, bytes: &[u8]) {

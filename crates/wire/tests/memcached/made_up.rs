@@ -1,12 +1,14 @@
 //! Conversations that are made up, the same at every run: commands of all kinds in one stream, some
 //! of them damaged.
 
-use crate::model::{Link, Model};
-use crate::server::Server;
+use super::model::{Link, Model};
+use super::server::Server;
 
-/// Has so many streams answered by both.
-pub fn compare(server: &Server, streams: usize) {
+/// Has so many streams answered by both. Whether `flush_all` takes a unique number is the server's
+/// affair.
+pub fn compare(server: &Server, streams: usize, flush_is_numbered: bool) {
     let model = Model::shared();
+    model.borrow_mut().flush_is_numbered = flush_is_numbered;
     let mut maker = Maker { state: 0x5eed };
     let mut lengths = 0;
     for number in 0..streams {

@@ -44,5 +44,5 @@ fn the_model_answers_as_expected() {
 #[test]
 fn the_model_answers_as_memcached_does() {
     let server = Server::start();
-    made_up::compare(&server, 3000);
+    made_up::compare(&server, 3000, true);
 }

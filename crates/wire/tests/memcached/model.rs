@@ -21,6 +21,8 @@ pub struct Model {
     cas: u64,
     /// Seconds since 1970.
     pub now: i64,
+    /// Whether `flush_all` takes one, too, as memcached's does.
+    pub flush_is_numbered: bool,
     /// What was stored before this time is gone.
     flushed: Option<i64>,
 }
@@ -52,7 +54,8 @@ struct Entry {
 
 impl Model {
     pub fn shared() -> Rc<RefCell<Self>> {
-        Rc::new(RefCell::new(Self { now: 1_700_000_000, ..Self::default() }))
+        let (now, flush_is_numbered) = (1_700_000_000, true);
+        Rc::new(RefCell::new(Self { now, flush_is_numbered, ..Self::default() }))
     }
 
     /// Takes what came on a connection and puts the answers there.
@@ -130,7 +133,7 @@ impl Model {
             Request::MetaNoop => out.extend_from_slice(answer::MN),
             Request::MetaDebug(key) => self.meta_debug(*key, out),
             Request::Flush(flush) => {
-                self.cas += 1;
+                self.cas += u64::from(self.flush_is_numbered);
                 self.flushed = match Expiry::new(flush.exptime) {
                     Expiry::Never | Expiry::Past => {
                         self.items.clear();
@@ -336,4 +339,6 @@ fn reply(out: &mut Vec<u8>, line: &[u8], noreply: bool) {
     }
 }
 
+// Said in full, because other crates have this file by its path.
+#[path = "model/meta.rs"]
 mod meta;

@@ -1,0 +1,320 @@
+//! Connections that are many, slow, half closed, idle, or want too much.
+
+use crate::server::{PATIENCE, Server, options};
+use memcached::limits::{ANSWERS_BYTES_MAX, KEPT_BYTES_MAX};
+use memcached::{Face, FaceOptions, Place, StartError};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Waits until something is so, and panics with what it waited for.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < PATIENCE, "waited for: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn expect(stream: &mut impl Read, expected: &[u8]) {
+    let mut got = vec![0; expected.len()];
+    stream.read_exact(&mut got).unwrap();
+    assert_eq!(got.escape_ascii().to_string(), expected.escape_ascii().to_string());
+}
+
+fn is_closed(stream: &mut impl Read) -> bool {
+    match stream.read(&mut [0; 1]) {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+/// Stores values of a size.
+fn fill(server: &Server, count: usize, bytes: usize) {
+    let mut stream = server.stream();
+    for number in 0..count {
+        let mut set = format!("set k{number} 0 0 {bytes} noreply\r\n").into_bytes();
+        set.resize(set.len() + bytes, b'v');
+        set.extend_from_slice(b"\r\n");
+        stream.write_all(&set).unwrap();
+    }
+    stream.write_all(b"mn\r\n").unwrap();
+    expect(&mut stream, b"MN\r\n");
+}
+
+#[test]
+fn a_client_that_closes_its_side_gets_every_answer() {
+    let server = Server::start();
+    let answers = server.answers(b"set a 0 0 1\r\nx\r\nget a\r\nset b 0 0 9\r\nnot all");
+    assert_eq!(answers, b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n");
+    // More than the kernel takes at once.
+    fill(&server, 16, 500_000);
+    let mut stream = server.stream();
+    stream.write_all(&b"mg k1 v\r\n".repeat(40)).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let mut answers = Vec::new();
+    stream.read_to_end(&mut answers).unwrap();
+    assert_eq!(answers.len(), 40 * (b"VA 500000\r\n\r\n".len() + 500_000));
+}
+
+#[test]
+fn a_client_that_takes_no_answers_is_not_listened_to_and_costs_little() {
+    let server = Server::start();
+    fill(&server, 1, 100_000);
+    let mut slow = server.stream();
+    slow.set_nonblocking(true).unwrap();
+    // Long commands, so that what the kernel keeps of them is not many.
+    let none = format!(" {}", "n".repeat(240)).repeat(7);
+    let command = format!("get k0{none}\r\n");
+    let asked = command.as_bytes().repeat(10);
+    let mut sent = 0;
+    // Until nobody takes it any more.
+    let start = Instant::now();
+    let mut idle = 0;
+    while idle < 50 {
+        match slow.write(&asked[sent % asked.len()..]) {
+            Ok(bytes) => (sent, idle) = (sent + bytes, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                idle += 1;
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
+        assert!(start.elapsed() < PATIENCE, "it is listened to for ever: {sent} bytes");
+    }
+    let kept = server.face.figures().kept_bytes as usize;
+    assert!(kept < 2 * (ANSWERS_BYTES_MAX + 1_000_000 + asked.len()), "{kept}");
+    // Others are served.
+    assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+    // And it gets all that it asked for once it takes it.
+    let whole = sent / command.len();
+    slow.set_nonblocking(false).unwrap();
+    let item = b"VALUE k0 0 100000\r\n".len() + 100_000 + 2;
+    let mut left = whole * (item + 5);
+    let mut room = vec![0; 1 << 20];
+    while left > 0 {
+        let read = slow.read(&mut room[..left.min(1 << 20)]).unwrap();
+        assert!(read > 0, "{left} bytes are missing");
+        left -= read;
+    }
+    drop(slow);
+    wait_until("its memory is given back", || server.face.figures().kept_bytes == 0);
+}
+
+#[test]
+fn a_value_may_come_byte_by_byte() {
+    let server = Server::start();
+    let mut stream = server.stream();
+    for byte in b"set a 1 0 5\r\nhello\r\nget a\r\n" {
+        stream.write_all(&[*byte]).unwrap();
+    }
+    expect(&mut stream, b"STORED\r\nVALUE a 1 5\r\nhello\r\nEND\r\n");
+    wait_until("what was kept is given back", || server.face.figures().kept_bytes == 0);
+}
+
+#[test]
+fn unfinished_values_are_refused_at_the_bound_and_the_server_goes_on() {
+    let server = Server::start();
+    let bytes = 1_000_000;
+    let mut set = format!("set big 0 0 {bytes}\r\n").into_bytes();
+    set.resize(set.len() + bytes - 10, b'v');
+    // Twice as many as there is memory for, none of them finished.
+    let mut streams: Vec<TcpStream> = Vec::new();
+    for _ in 0..2 * KEPT_BYTES_MAX / bytes {
+        let mut stream = server.stream();
+        // One that is closed for it shows that here.
+        let _ = stream.write_all(&set);
+        streams.push(stream);
+        let kept = server.face.figures().kept_bytes as usize;
+        assert!(kept <= KEPT_BYTES_MAX + 2 * bytes, "{kept}");
+    }
+    let mut refused = 0;
+    for stream in &mut streams {
+        let mut rest = vec![b'v'; 10];
+        rest.extend_from_slice(b"\r\n");
+        let _ = stream.write_all(&rest);
+        let mut answer = [0; 8];
+        match stream.read_exact(&mut answer) {
+            Ok(()) if &answer == b"STORED\r\n" => {}
+            Ok(()) => {
+                assert_eq!(&answer, b"SERVER_E");
+                refused += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 0 && refused < streams.len(), "{refused} of {}", streams.len());
+    drop(streams);
+    wait_until("what was kept is given back", || server.face.figures().kept_bytes == 0);
+    assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+}
+
+#[test]
+fn one_connection_too_many_is_told_so() {
+    let server = Server::start_with(&FaceOptions { connections_max: 3, ..options() }, 16 << 20);
+    let mut streams: Vec<TcpStream> = (0..3).map(|_| server.stream()).collect();
+    for stream in &mut streams {
+        stream.write_all(b"mn\r\n").unwrap();
+        expect(stream, b"MN\r\n");
+    }
+    let mut told = Vec::new();
+    server.stream().read_to_end(&mut told).unwrap();
+    assert_eq!(told, b"ERROR Too many open connections\r\n");
+    drop(streams.pop());
+    wait_until("a place is free", || server.face.figures().connections < 3);
+    assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+    assert_eq!(server.face.figures().rejected, 1);
+}
+
+#[test]
+fn idle_connections_are_closed_if_that_is_asked_for() {
+    let idle_timeout = Some(Duration::from_secs(1));
+    let server = Server::start_with(&FaceOptions { idle_timeout, ..options() }, 16 << 20);
+    let mut stream = server.stream();
+    stream.write_all(b"mn\r\n").unwrap();
+    expect(&mut stream, b"MN\r\n");
+    assert!(is_closed(&mut stream));
+    assert_eq!(server.face.figures().idle_closed, 1);
+}
+
+#[test]
+fn a_unix_socket_is_served_and_goes_with_the_face() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cache");
+    let place = Place::Path(path.clone());
+    let start = || Server::start_with(&FaceOptions::new(place.clone()), 16 << 20);
+    let server = start();
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(b"set a 0 0 1\r\nx\r\nget a\r\n").unwrap();
+    expect(&mut stream, b"STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n");
+    // Somebody listens there.
+    let second = Face::start(&FaceOptions::new(place.clone()), Arc::clone(&server.cache));
+    assert!(matches!(second, Err(StartError::Listen { .. })));
+    drop(server);
+    assert!(is_closed(&mut stream));
+    assert!(!path.exists());
+    // One that was left behind is replaced, another file is not.
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    let server = start();
+    drop(server);
+    std::fs::write(&path, "mine").unwrap();
+    let third = Face::start(&FaceOptions::new(place.clone()), start_cache());
+    assert!(matches!(third, Err(StartError::Listen { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+}
+
+fn start_cache() -> Arc<cache::Cache> {
+    Arc::new(cache::Cache::new(&cache::Settings::new(16 << 20, 1)).unwrap())
+}
+
+#[test]
+fn others_than_this_machine_need_a_password() {
+    let public = FaceOptions::new("0.0.0.0:0".parse().unwrap());
+    let started = Face::start(&public, start_cache());
+    let Err(error) = started else { panic!("it listens") };
+    assert!(error.to_string().contains("--memcached-auth"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    std::fs::write(&users, "ann:secret\n").unwrap();
+    Face::start(&FaceOptions { auth: Some(users), ..public }, start_cache()).unwrap();
+}
+
+#[test]
+fn whoever_shows_no_password_is_told_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let users = folder.path().join("users");
+    std::fs::write(&users, "ann:secret\n").unwrap();
+    let server = Server::start_with(&FaceOptions { auth: Some(users), ..options() }, 16 << 20);
+    for (sent, answered) in [
+        (&b"get a\r\n"[..], "CLIENT_ERROR unauthenticated\r\n"),
+        (b"mn\r\nversion\r\n", "CLIENT_ERROR unauthenticated\r\nCLIENT_ERROR unauthenticated\r\n"),
+        (b"set x 0 0 x\r\n", "CLIENT_ERROR unauthenticated\r\n"),
+        (b"set x 0 0 9\r\nann wrong\r\n", "CLIENT_ERROR authentication failure\r\n"),
+        (b"set x 0 0 3\r\nann\r\n", "CLIENT_ERROR bad authentication token format\r\n"),
+        (b"set x 0 0 2\r\nannx", "CLIENT_ERROR bad command line termination\r\n"),
+        (b"set x 0 0 2000\r\n", "CLIENT_ERROR bad authentication token format\r\n"),
+        (&[b'x'; 4_000], ""),
+        (b"set x 0 0 10\r\nann secret\r\nmn\r\nget x\r\n", "STORED\r\nMN\r\nEND\r\n"),
+    ] {
+        let mut stream = server.stream();
+        stream.write_all(sent).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answers = Vec::new();
+        let read = stream.read_to_end(&mut answers);
+        assert!(read.is_ok() || answered.is_empty(), "{read:?}");
+        assert_eq!(String::from_utf8_lossy(&answers), answered);
+    }
+}
+
+#[test]
+fn draining_lets_slow_clients_take_their_answers() {
+    let server = Server::start();
+    fill(&server, 8, 500_000);
+    let mut slow = server.stream();
+    slow.write_all(&b"get k0 k1 k2 k3 k4 k5 k6 k7\r\n".repeat(4)).unwrap();
+    let mut idle = server.stream();
+    idle.write_all(b"mn\r\n").unwrap();
+    expect(&mut idle, b"MN\r\n");
+    wait_until("answers wait", || server.face.figures().kept_bytes > 0);
+    let Server { face, .. } = server;
+    let draining = thread::spawn(move || face.drain(PATIENCE));
+    assert!(is_closed(&mut idle));
+    let mut answers = Vec::new();
+    slow.read_to_end(&mut answers).unwrap();
+    assert_eq!(answers.len(), 4 * (8 * (b"VALUE k0 0 500000\r\n\r\n".len() + 500_000) + 5));
+    assert_eq!(draining.join().unwrap(), 0);
+}
+
+/// Lets this process have so many descriptors. False: the system does not allow it.
+fn may_open(descriptors: u64) -> bool {
+    let mut limit = getrlimit(Resource::Nofile);
+    // The hard limit may be raised by those who are allowed to.
+    limit.maximum = limit.maximum.map(|most| most.max(descriptors));
+    limit.current = limit.current.map(|now| now.max(descriptors));
+    setrlimit(Resource::Nofile, limit).is_ok()
+}
+
+fn resident_bytes() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: usize = text.split(' ').nth(1).unwrap().parse().unwrap();
+    pages * rustix::param::page_size()
+}
+
+#[test]
+fn ten_thousand_connections_are_served_and_cheap_while_idle() {
+    const CONNECTIONS: usize = 10_000;
+    // Both ends are in this process.
+    if !may_open(2 * CONNECTIONS as u64 + 500) {
+        eprintln!("skipped: 20,500 files may not be open at once (ulimit -Hn)");
+        return;
+    }
+    let server = Server::start_with(&FaceOptions { threads: 2, ..options() }, 64 << 20);
+    assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+    let before = resident_bytes();
+    let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| server.stream()).collect();
+    for round in 0..2 {
+        for (number, stream) in streams.iter_mut().enumerate() {
+            let value = format!("{round}-{number}");
+            let asked =
+                format!("set k{number} 0 0 {}\r\n{value}\r\nget k{number}\r\n", value.len());
+            stream.write_all(asked.as_bytes()).unwrap();
+        }
+        for (number, stream) in streams.iter_mut().enumerate() {
+            let value = format!("{round}-{number}");
+            let item = format!("STORED\r\nVALUE k{number} 0 {}\r\n{value}\r\nEND\r\n", value.len());
+            expect(stream, item.as_bytes());
+        }
+    }
+    let figures = server.face.figures();
+    assert_eq!((figures.connections, figures.kept_bytes), (CONNECTIONS as u64, 0));
+    // The items are in it, too.
+    let each = resident_bytes().saturating_sub(before) / CONNECTIONS;
+    assert!(each < 4_096, "{each} bytes for each connection and its item");
+    drop(streams);
+    wait_until("all have gone", || server.face.figures().connections == 0);
+}

@@ -1,0 +1,82 @@
+//! The faces for memcached clients: of the cache, and of collections of the repository.
+
+use crate::assemble::Application;
+use crate::cli::ServeArguments;
+use crate::machine;
+use crate::memory_cache::MemoryCache;
+use faces::Watcher;
+use gem::Pool;
+use memcached::limits::{CONNECTIONS_MAX, THREADS_MAX};
+use memcached::{Closed, Collection, Face, FaceOptions, Place, StartError};
+use repository::limits::DOCUMENT_BYTES_MAX;
+use repository::{CollectionName, Repository};
+use std::sync::Arc;
+
+/// Starts the cache's, if clients are to find it.
+pub fn of_cache(
+    arguments: &ServeArguments,
+    cache: &MemoryCache,
+) -> Result<Option<Face>, StartError> {
+    if arguments.memcached.is_empty() {
+        return Ok(None);
+    }
+    let options = options(arguments, arguments.memcached.clone());
+    Face::start(&options, Arc::clone(&cache.cache)).map(Some)
+}
+
+/// Starts those of collections.
+pub fn of_collections(
+    arguments: &ServeArguments,
+    repository: &Arc<Repository>,
+    (watcher, application): (&Watcher, Option<&Application>),
+) -> Result<Vec<Face>, StartError> {
+    let pool = application.map(|application| Arc::clone(&application.pool));
+    let is_locked = arguments.memcached_auth.is_some();
+    let faces = arguments.memcached_collections.iter().map(|(name, place)| {
+        let closed = closed(name.clone(), pool.clone(), watcher.clone(), is_locked);
+        let most = arguments.cache_item_max.map_or(cache::limits::VALUE_BYTES_DEFAULT, |most| {
+            usize::try_from(most).unwrap_or(usize::MAX)
+        });
+        let collection = Collection {
+            repository: Arc::clone(repository),
+            name: name.clone(),
+            value_bytes_max: most.min(DOCUMENT_BYTES_MAX),
+            closed,
+        };
+        Face::start_on(&options(arguments, vec![place.clone()]), collection)
+    });
+    faces.collect()
+}
+
+fn options(arguments: &ServeArguments, places: Vec<Place>) -> FaceOptions {
+    FaceOptions {
+        places,
+        threads: arguments.cache_threads.unwrap_or_else(|| machine::cores().min(THREADS_MAX)),
+        connections_max: machine::connections(CONNECTIONS_MAX),
+        idle_timeout: arguments.memcached_idle,
+        auth: arguments.memcached_auth.clone(),
+    }
+}
+
+/// Why a collection may not be used by memcached clients, if so: its service would have to be
+/// asked, or whoever comes would have to show a token by HTTP.
+fn closed(
+    name: CollectionName,
+    pool: Option<Arc<Pool>>,
+    watcher: Watcher,
+    is_locked: bool,
+) -> Closed {
+    Arc::new(move || {
+        let is_served =
+            pool.as_ref().is_some_and(|pool| pool.app().services().get(&name).is_some());
+        if is_served {
+            return Some(format!("the collection {name} has a service, which HTTP asks: use that"));
+        }
+        let is_open = is_locked || !watcher.has_tokens();
+        (!is_open).then(|| {
+            "tokens are configured, so clients must show who they are: start the server with \
+             --memcached-auth FILE"
+                .to_owned()
+        })
+    })
+}

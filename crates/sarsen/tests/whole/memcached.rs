@@ -1,0 +1,108 @@
+//! `sarsen serve --memcached`: the conversations that memcached itself is held to, with the real
+//! binary, and what the command line has to do with it.
+
+mod durable;
+mod server;
+
+// What memcached is held to holds here.
+#[allow(dead_code, clippy::unwrap_used, reason = "tests of another crate")]
+#[path = "../../../wire/tests/memcached/conversation.rs"]
+mod conversation;
+#[allow(dead_code, clippy::unwrap_used, reason = "tests of another crate")]
+#[path = "../../../wire/tests/memcached/model.rs"]
+mod model;
+
+use crate::harness::{Ends, Site, root};
+use crate::http::Client;
+use conversation::{Conversation, Peer};
+use server::Server;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+fn conversations() -> Vec<PathBuf> {
+    let folder = root().join("crates/wire/tests/memcached/conversations");
+    let files = std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file"));
+    let mut files: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// What comes back to these bytes, up to the end.
+fn answers(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = server.connect();
+    stream.write_all(bytes).expect("it takes commands");
+    stream.write_all(b"quit\r\n").expect("it takes commands");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).expect("answers");
+    answers
+}
+
+#[test]
+fn it_answers_as_memcached_does() {
+    let server = Server::start(&["--cache-threads", "2"]);
+    for file in conversations() {
+        Conversation::read(&file).hold(&mut || Peer::connect(&server));
+    }
+    assert_eq!(server.process.stop().code(), Some(0));
+}
+
+#[test]
+fn a_socket_in_the_file_system_will_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("cache");
+    let place = format!("unix:{}", path.display());
+    let site = Site::bare();
+    let process = site.start_with(&["--memcached", &place]);
+    let mut stream = std::os::unix::net::UnixStream::connect(&path).expect("a connection");
+    stream.write_all(b"set a 0 0 1\r\nx\r\nget a\r\nquit\r\n").expect("it takes commands");
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).expect("answers");
+    assert_eq!(answers, "STORED\r\nVALUE a 0 1\r\nx\r\nEND\r\n");
+    assert_eq!(process.stop().code(), Some(0));
+    assert!(!path.exists(), "the socket goes with the server");
+}
+
+#[test]
+fn flags_are_obeyed_and_figures_told() {
+    let server = Server::start(&["--cache-memory", "16M", "--cache-item-max", "100K"]);
+    let settings = answers(&server, b"stats settings\r\n");
+    assert!(settings.contains("STAT maxbytes 16777216\r\n"), "{settings}");
+    assert!(settings.contains("STAT item_size_max 102400\r\n"), "{settings}");
+    let large = format!("set a 0 0 102401\r\n{}\r\nmn\r\n", "x".repeat(102_401));
+    let answered = answers(&server, large.as_bytes());
+    assert_eq!(answered, "SERVER_ERROR object too large for cache\r\nMN\r\n");
+    let answered = answers(&server, b"set b 0 0 1\r\nx\r\nget b none\r\n");
+    assert_eq!(answered, "STORED\r\nVALUE b 0 1\r\nx\r\nEND\r\n");
+    let mut client = Client::connect(server.process.address()).expect("a connection");
+    let metrics = client.get("/metrics").expect("a reply").text().to_owned();
+    for line in [
+        "sarsen_cache_items 1",
+        "sarsen_cache_max_bytes 16777216",
+        "sarsen_cache_hits_total 1",
+        "sarsen_memcached_connections_accepted_total 3",
+    ] {
+        assert!(metrics.lines().any(|told| told == line), "{line} is not in\n{metrics}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let refused = |arguments: &[&str]| {
+        let output = Site::bare().serve().args(arguments).ends();
+        let reason = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), reason)
+    };
+    for (arguments, code, expected) in [
+        (&["--memcached", "0.0.0.0:0"][..], 4, "--memcached-auth FILE"),
+        (&["--memcached", "11211"], 2, "127.0.0.1:11211 or unix:PATH"),
+        (&["--memcached", "unix:/none/there"], 4, "unix:/none/there"),
+        (&["--memcached", "127.0.0.1:0", "--cache-memory", "1K"], 2, "memory"),
+        (&["--memcached", "127.0.0.1:0", "--cache-threads", "0"], 2, "from 1 to 64"),
+        (&["--memcached", "127.0.0.1:0", "--memcached-auth", "/none"], 2, "/none"),
+    ] {
+        let (got, reason) = refused(arguments);
+        assert_eq!(got, Some(code), "{arguments:?}: {reason}");
+        assert!(reason.contains(expected), "{arguments:?}: {reason}");
+    }
+}
