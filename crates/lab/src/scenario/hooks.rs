@@ -3,7 +3,7 @@
 use super::operations::Names;
 use super::section::Section;
 use crate::limits::USERS_MAX;
-use crate::plan::{Load, Mix, Phases, Plan};
+use crate::plan::{Audit, Load, Mix, Phases, Plan};
 use std::time::Duration;
 
 /// An operation that is performed so many times before or after the run.
@@ -64,6 +64,7 @@ impl Asked {
             mix: Mix::Sequence(vec![self.operation]),
             background: Vec::new(),
             gates: Vec::new(),
+            audit: Audit::default(),
             threads: run.threads.min(self.users),
             ..run.clone()
         };

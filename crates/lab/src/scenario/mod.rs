@@ -3,6 +3,7 @@
 //! the scenario names is read.
 
 mod access_log;
+mod audit;
 mod channel;
 mod data;
 mod files;
@@ -37,7 +38,7 @@ use crate::limits::{
     DURATION_MAX, REQUEST_TIMEOUT_MAX, SCENARIO_BYTES_MAX, VARIABLES_MAX, ZIPF_EXPONENT_MAX,
     ZIPF_KEYS_MAX,
 };
-use crate::plan::{Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
+use crate::plan::{Audit, Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
 use files::Files;
 use mistakes::{Book, hint};
 use operations::{Around, Names};
@@ -193,7 +194,7 @@ impl<'a> Reader<'a> {
         let extracted = operations.as_ref().map_or_else(Vec::new, data::extracted);
         let operations = operations.and_then(|value| value.section());
         // Without operations it is not known what these refer to, but they are known keys.
-        root.which(&["setup", "teardown", "background", "mix", "gates"]);
+        root.which(&["setup", "teardown", "background", "mix", "gates", "audit"]);
         let names = operations.as_ref().map(operations::names);
         let mut loading = self.loading(root);
         let pacing = loading.as_ref().map_or(Pacing::None, |loading| loading.pacing);
@@ -215,6 +216,13 @@ impl<'a> Reader<'a> {
             has_load: loading.is_some(),
         };
         let operations = operations.map(|section| operations::read(&section, &around, pacing));
+        let performed = operations.as_ref().and_then(|(operations, _)| operations.as_deref());
+        let audit = names.as_ref().zip(performed).zip(root.section("audit"));
+        let audit = audit.map_or_else(Audit::default, |(known, section)| {
+            let audit = audit::read(&section, known, &around);
+            section.close();
+            audit
+        });
         let parts = names.map(|names| self.parts(root, &names));
         let frame = self.frame(root);
         let (parts, loading, (operations, trails)) = (parts?, loading?, operations?);
@@ -233,6 +241,7 @@ impl<'a> Reader<'a> {
             data: data?,
             background: parts.background,
             gates: parts.gates,
+            audit,
             ..frame
         };
         if self.book.is_empty()

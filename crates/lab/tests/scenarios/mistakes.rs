@@ -122,6 +122,15 @@ fn each_section_refuses_what_it_cannot_be() {
         ("[data.a]\nrows = []", "expected at least one row"),
         ("[data.a]\nrows = [\"x\"]\n[operation.b]\nget = \"/{a.b}\"", "has no column `b`"),
         ("[variables]\nkey = 1", "means something in templates"),
+        ("[audit.promises]\nhime = \"stored\"", "did you mean `home`?"),
+        ("[audit.promises]\nhome = \"kept\"", "expected \"stored\""),
+        ("[audit.promises]\nhome = { keeps = \"stored\", step = 2 }", "only a request"),
+        ("[audit.numbers.n]\nget = \"/\"\n[audit.promises]\nhome = { counted = \"m\" }", "no `m`"),
+        ("[audit.numbers.n]\nget = \"n\"", "begins with /"),
+        ("[audit.numbers.n]\nget = \"/\"\nvalue = \"a\"", "a JSON pointer"),
+        ("[audit.numbers.n]\nget = \"/\"\nnext = \"/a\"", "both `next`"),
+        ("[audit.lists.l]\nget = \"/\"", "`audit.lists.l.id` is missing"),
+        ("[audit.list.l]\nget = \"/\"", "did you mean `lists`?"),
         ("[variables]\na = []", "a text or a number"),
     ] {
         let what = only(rest);

@@ -2,8 +2,8 @@
 
 use super::{read, read_with, with};
 use lab::plan::{
-    Arrivals, Bandwidth, Body, ChannelKind, ChannelStep, Coding, Distribution, Load, Mix, Order,
-    Pacing, Piece, Resources, Stage, Step, Template, Turn,
+    Arrivals, Audit, Bandwidth, Body, ChannelKind, ChannelStep, Coding, Distribution, Keeps, List,
+    Load, Mix, Number, Order, Pacing, Pages, Piece, Resources, Stage, Step, Template, Turn,
 };
 use lab::scenario::{Overrides, Scenario, Source};
 use std::time::Duration;
@@ -26,6 +26,41 @@ fn what_is_not_said_has_a_sensible_value() {
     assert_eq!(plan.operations[0].pacing, Pacing::None);
     assert_eq!(plan.mix, Mix::Flat(vec![1.0]));
     assert_eq!(plan.seed, 1);
+}
+
+#[test]
+fn an_audit_is_of_the_run_and_not_of_its_setup() {
+    let text = with(
+        "[operation.two]\nsteps = [{ pause = \"1ms\" }, { put = \"/{key}\" }]\n\
+         [[setup]]\noperation = \"two\"\ntimes = 3\n\
+         [audit.numbers.sum]\nget = \"/all\"\neach = \"/documents\"\nvalue = \"/cents\"\n\
+         next = \"/next\"\nnext_parameter = \"after\"\nequals = 12.5\n\
+         [audit.lists.all]\nget = \"/all\"\nid = [\"/a\", \"/b\"]\n\
+         [audit.promises]\ntwo = \"stored\"\n\
+         home = { listed = \"all\", id = \"{key}\" }",
+    );
+    let scenario = read(&text).unwrap();
+    let pages = |each: Option<&str>, next: Option<(&str, &str)>| Pages {
+        origin: 0,
+        path: "/all".to_owned(),
+        headers: Vec::new(),
+        each: each.map(str::to_owned),
+        next: next.map(|(next, parameter)| (next.to_owned(), parameter.to_owned())),
+    };
+    let Audit { numbers, lists, promises } = scenario.plan.audit;
+    let sum = Number {
+        name: "sum".to_owned(),
+        pages: pages(Some("/documents"), Some(("/next", "after"))),
+        value: Some("/cents".to_owned()),
+        equals: Some(12.5),
+    };
+    assert_eq!(numbers, [sum]);
+    let id = ["/a", "/b"].map(str::to_owned).to_vec();
+    assert_eq!(lists, [List { name: "all".to_owned(), pages: pages(None, None), id }]);
+    let kept: Vec<_> = promises.iter().map(|p| (p.operation, p.step, &p.keeps)).collect();
+    let id = Template { pieces: vec![Piece::Key] };
+    assert_eq!(kept, [(1, 1, &Keeps::Stored), (0, 0, &Keeps::Listed { list: 0, id })]);
+    assert!(scenario.setup[0].plan.audit.is_empty());
 }
 
 #[test]

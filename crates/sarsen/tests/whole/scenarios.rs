@@ -35,6 +35,13 @@ fn assert_done(report: &Value, operations: &[&str]) {
     }
 }
 
+/// What was acknowledged was looked for, and found.
+fn assert_audited(report: &Value) {
+    let audit = &report["audit"];
+    assert!(audit["checked"].as_u64() > Some(0) && audit["lost"] == 0, "{audit:#}");
+    assert_eq!(audit["first"], serde_json::json!([]));
+}
+
 #[test]
 fn documents() {
     let server = Site::bare().start();
@@ -44,6 +51,7 @@ fn documents() {
     assert_done(&report, &all);
     assert!(report["statuses"]["304"].as_u64() > Some(0), "{report:#}");
     assert!(report["latency_by_status_ms"]["3xx"]["count"].as_u64() > Some(0), "{report:#}");
+    assert_audited(&report);
 }
 
 #[test]
@@ -81,7 +89,9 @@ fn transfers_make_and_lose_no_money() {
     let server = Site::with_app(root().join("apps/bank")).start();
     for skew in ["skew=0", "skew=1.5"] {
         let few = ["--set", "accounts=12", "--set", skew, "--users", "4"];
-        assert_done(&short("transfer", &server.url("/"), &few), &["transfer", "look"]);
+        let report = short("transfer", &server.url("/"), &few);
+        assert_done(&report, &["transfer", "look"]);
+        assert_audited(&report);
         let page = server.get("/").text();
         // 12 accounts with a million each.
         assert!(page.contains("id=\"sum\">12000000.00"), "{page}");
