@@ -16,6 +16,7 @@ mod memcached;
 mod mind;
 mod multipart;
 mod numbered;
+mod open;
 mod pledges;
 mod prepared;
 pub(crate) mod reference;

@@ -4,15 +4,13 @@
 use super::alarm::Alarm;
 use super::desk::{Brief, Desk};
 use super::numbered;
-use super::schedule::{Arrival, Schedule};
+use super::open::{self, Gate};
+use super::schedule::Schedule;
 use super::user::User;
 use crate::cpu;
 use crate::measure::Interval;
-use crate::plan::{Background, Load, Position};
+use crate::plan::{Background, Load};
 use crate::progress::Counters;
-use crate::random::Random;
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::rc::Rc;
@@ -134,11 +132,10 @@ impl Worker {
                 }
             }
             Load::Open { .. } | Load::Replay { .. } => {
-                let gate = Gate::new(Rc::clone(desk), self.users.clone());
                 let (thread, of) = self.place;
                 let schedule = Schedule::new(plan, thread, of).into_iter().flatten();
-                let arrivals = Arrivals { gate, alarm: Alarm::new()?, schedule };
-                tasks.spawn_local(arrivals.come());
+                let gate = Gate::new(Rc::clone(desk), self.users.clone());
+                tasks.spawn_local(open::come(gate, Alarm::new()?, schedule));
             }
         }
         // Beside the mix: on the first thread, each by a user of its own.
@@ -184,78 +181,6 @@ async fn look_for_pauses(desk: &Desk, end: Instant) {
     }
 }
 
-/// The users of the open model that are free, and those that are not made yet.
-struct Gate {
-    desk: Rc<Desk>,
-    free: RefCell<VecDeque<User>>,
-    unmade: RefCell<Range<usize>>,
-}
-
-impl Gate {
-    fn new(desk: Rc<Desk>, users: Range<usize>) -> Rc<Self> {
-        let (free, unmade) = (RefCell::default(), RefCell::new(users));
-        Rc::new(Self { desk, free, unmade })
-    }
-
-    fn take(&self) -> Option<User> {
-        let free = self.free.borrow_mut().pop_back();
-        free.or_else(|| {
-            let number = self.unmade.borrow_mut().next()?;
-            Some(User::new(Rc::clone(&self.desk), number))
-        })
-    }
-}
-
-/// A wait for an arrival that is not slept through in one go, so that the run can end meanwhile.
-const LONG: Duration = Duration::from_millis(100);
-
-/// The arrivals of the open model.
-struct Arrivals<S> {
-    gate: Rc<Gate>,
-    alarm: Alarm,
-    schedule: S,
-}
-
-impl<S: Iterator<Item = Arrival>> Arrivals<S> {
-    /// Starts an operation for each arrival, and waits for all of them.
-    async fn come(self) {
-        let desk = Rc::clone(&self.gate.desk);
-        let plan = &desk.brief.plan;
-        let mut operations = JoinSet::new();
-        let mut position = Position::default();
-        for arrival in self.schedule {
-            let at = desk.brief.timetable.start + arrival.offset;
-            if at > Instant::now() + LONG {
-                desk.sleep_until(at - LONG).await;
-            }
-            if desk.is_over() || self.alarm.wait(at).await.is_err() {
-                // Without a timer it would be another load.
-                break;
-            }
-            if !desk.may_start(at) {
-                break;
-            }
-            // By the number of the arrival, so that it does not depend on what came before.
-            let mut choice = Random::of_stream(plan.seed, arrival.number, 3);
-            let operation = plan.mix.next(&mut position, &mut choice);
-            match self.gate.take() {
-                Some(mut user) => {
-                    user.arrive(arrival.number);
-                    let gate = Rc::clone(&self.gate);
-                    operations.spawn_local(async move {
-                        user.perform(operation, at, Instant::now()).await;
-                        gate.free.borrow_mut().push_back(user);
-                    });
-                }
-                None => desk.dropped(at),
-            }
-            while operations.try_join_next().is_some() {}
-        }
-        join(&mut operations).await;
-        self.gate.free.borrow_mut().drain(..).for_each(User::leave);
-    }
-}
-
 async fn in_background(mut user: User, background: Background) {
     let timetable = user.timetable();
     let gap = Duration::from_secs_f64(1.0 / background.rate);
@@ -267,7 +192,7 @@ async fn in_background(mut user: User, background: Background) {
     user.leave();
 }
 
-async fn join(tasks: &mut JoinSet<()>) {
+pub(super) async fn join(tasks: &mut JoinSet<()>) {
     while let Some(task) = tasks.join_next().await {
         if let Err(error) = task {
             // Tasks are never cancelled, so this is a panic, and a bug.
