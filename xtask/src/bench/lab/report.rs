@@ -85,7 +85,8 @@ pub fn commands(lab: &Lab, tools: &[Tool]) -> String {
         let version = tool.version(lab).unwrap_or_default();
         let folder = format!("{}/", lab.folder.display());
         let words = tool.arguments(lab, "URL").join(" ").replace(&folder, "");
-        let program = if *tool == Tool::Lab { "sarsen" } else { tool.name() };
+        let is_ours = matches!(tool, Tool::Lab | Tool::State);
+        let program = if is_ours { "sarsen" } else { tool.name() };
         push_line(&mut text, &format!("- {version}: `taskset -c 1 {program} {words}`"));
     }
     text

@@ -11,6 +11,8 @@ use std::process::Command;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     Lab,
+    /// The lab again, with a scenario: state of users, and checks.
+    State,
     Wrk,
     Oha,
     K6,
@@ -34,12 +36,16 @@ const SCRIPT: &str = "import http from 'k6/http';\n\
     export const options = { summaryTrendStats: ['med', 'p(99)'] };\n\
     export default function () { http.get(__ENV.URL); }\n";
 
+/// Users with state of their own, and conditions on each reply.
+const STATE: &str = include_str!("state.toml");
+
 impl Tool {
-    pub const ALL: [Self; 4] = [Self::Lab, Self::Wrk, Self::Oha, Self::K6];
+    pub const ALL: [Self; 5] = [Self::Lab, Self::State, Self::Wrk, Self::Oha, Self::K6];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Lab => "sarsen bench",
+            Self::State => "sarsen run, state and checks",
             Self::Wrk => "wrk",
             Self::Oha => "oha",
             Self::K6 => "k6",
@@ -48,7 +54,7 @@ impl Tool {
 
     fn program(self, lab: &Lab) -> PathBuf {
         match self {
-            Self::Lab => lab.sarsen.clone(),
+            Self::Lab | Self::State => lab.sarsen.clone(),
             Self::Wrk => "wrk".into(),
             Self::Oha => lab.tools.join("bin/oha"),
             Self::K6 => lab.tools.join("bin/k6"),
@@ -58,7 +64,7 @@ impl Tool {
     /// What it says of itself; none: it is not installed.
     pub fn version(self, lab: &Lab) -> Option<String> {
         let argument = match self {
-            Self::Lab | Self::Oha => "--version",
+            Self::Lab | Self::State | Self::Oha => "--version",
             Self::Wrk => "-v",
             Self::K6 => "version",
         };
@@ -74,6 +80,9 @@ impl Tool {
             Self::Lab => {
                 &["bench", url, "-c", CONNECTIONS, "-d", &time, "--warm-up", "1s", "-q", "--json"]
             }
+            Self::State => {
+                &["--server", url, "-c", CONNECTIONS, "-d", &time, "--no-host", "-q", "--json"]
+            }
             Self::Wrk => &["-t", "1", "-c", CONNECTIONS, "-d", &time, "--latency", url],
             Self::Oha => {
                 &["-c", CONNECTIONS, "-z", &time, "--no-tui", "--output-format", "json", url]
@@ -83,6 +92,12 @@ impl Tool {
             }
         };
         let mut words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        if self == Self::State {
+            let scenario = lab.folder.join("state.toml").display().to_string();
+            let runs = lab.folder.join("runs").display().to_string();
+            words.splice(0..0, ["run".into(), scenario]);
+            words.extend(["--runs".into(), runs]);
+        }
         if self == Self::K6 {
             let summary = lab.folder.join("k6.json").display().to_string();
             let script = lab.folder.join("k6.js").display().to_string();
@@ -95,12 +110,13 @@ impl Tool {
     pub fn command(self, lab: &Lab, url: &str) -> Command {
         let mut command = pinned(CORES[1], &self.program(lab));
         command.args(self.arguments(lab, url));
+        // A tool whose file cannot be written says itself that it is not there.
         match self {
+            Self::State => _ = fs::write(lab.folder.join("state.toml"), STATE),
             Self::Oha => _ = command.env("TOKIO_WORKER_THREADS", "1"),
             Self::K6 => {
                 command.env("GOMAXPROCS", "1");
-                // If it cannot be written, k6 says that it is not there.
-                let _missing = fs::write(lab.folder.join("k6.js"), SCRIPT);
+                _ = fs::write(lab.folder.join("k6.js"), SCRIPT);
             }
             Self::Lab | Self::Wrk => {}
         }
@@ -111,7 +127,7 @@ impl Tool {
     pub fn read(self, lab: &Lab, said: &str) -> Result<Sample, String> {
         match self {
             Self::Wrk => read_wrk(said),
-            Self::Lab => read_lab(&json(said)?),
+            Self::Lab | Self::State => read_lab(&json(said)?),
             Self::Oha => read_oha(&json(said)?),
             Self::K6 => {
                 let summary = fs::read_to_string(lab.folder.join("k6.json"));
