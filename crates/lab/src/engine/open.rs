@@ -1,6 +1,6 @@
-//! The open model: what arrives is given to a user that is free, whatever the server does. A user is
-//! a task that waits for what it is given; none is made for an arrival, which would cost as much as
-//! the request.
+//! The open model: what arrives is given to a user that is free, whatever the server does. A user
+//! is a task that waits for what it is given; none is made for an arrival, which would cost as much
+//! as the request.
 
 use super::alarm::Alarm;
 use super::desk::Desk;
