@@ -129,3 +129,18 @@ app.service("notes", { onRead() {} });
 console.log("loaded");
 
 export default app;
+
+// The cache: what it gives has the type that is asked for, or that of what computes it.
+app.get("/cached", async ({ cache, db }) => {
+  const stars: number | undefined = cache.get<number>("stars");
+  cache.set("stars", (stars ?? 0) + 1, { expiresIn: "5m" });
+  const seen = cache.gets<Note>("note");
+  const swapped: boolean = seen !== undefined && cache.cas("note", seen.value.title, seen.cas);
+  const hits: number | undefined = cache.incr("hits", 1, { initial: 0, expires: new Date() });
+  const notes = await cache.fetch("notes", "30s", () => db.notes.get("a")?.title, { stale: "1m" });
+  // @ts-expect-error: a title or undefined.
+  const wrong: number = notes;
+  // @ts-expect-error: not an option.
+  cache.set("stars", 1, { ttl: 5 });
+  return [notes ?? "", swapped, hits ?? 0, wrong, cache.getBytes("raw")?.length ?? 0];
+});

@@ -8,7 +8,7 @@ use crate::limits::{
     MEMORY_BYTES_MAX, PAGE_BYTES, PAGES_AHEAD, SHARD_BYTES_MIN, SHARDS_MAX, VALUE_BYTES_DEFAULT,
     VALUE_BYTES_MAX, VALUES_PER_SHARD_MIN,
 };
-use crate::shard::Shard;
+use crate::shard::{Listed, Shard};
 use crate::state::{Making, State};
 use parking_lot::Mutex;
 use std::fmt;
@@ -186,6 +186,19 @@ impl Cache {
     pub fn sweep(&self) {
         for number in 0..self.shards.len() {
             self.shard(number).sweep();
+        }
+    }
+
+    /// Calls `visit` with each item, page by page, until that is false. No lock is held from one
+    /// page to the next: an item that is moved meanwhile may be told twice or not at all.
+    pub fn walk(&self, mut visit: impl FnMut(&Listed<'_>) -> bool) {
+        for number in 0..self.shards.len() {
+            let pages = self.shards[number].0.lock().pages.about.len() as u32;
+            for page in 1..pages {
+                if !self.shard(number).visit_page(page, &mut visit) {
+                    return;
+                }
+            }
         }
     }
 

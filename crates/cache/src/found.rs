@@ -1,7 +1,7 @@
 //! An item that was looked up, under its shard's lock: whatever is asked of it or done with it
 //! needs no second look.
 
-use crate::entry::{Header, Place};
+use crate::entry::{HEADER_BYTES, Header, Place};
 use crate::expires::Expires;
 use crate::key::Key;
 use crate::limits::KEY_BYTES_MAX;
@@ -200,7 +200,7 @@ impl<'s> Found<'s> {
     fn put(&mut self, header: Header, value: &[u8]) {
         let mut room = [0; KEY_BYTES_MAX];
         let length = usize::from(self.header.key_bytes);
-        let start = self.place.offset() + 32;
+        let start = self.place.offset() + HEADER_BYTES;
         let page = self.state.pages.bytes(self.place.page());
         room[..length].copy_from_slice(&page[start..start + length]);
         let hash = self.state.hash_at(self.place, &self.header);

@@ -39,6 +39,6 @@ pub use expires::Expires;
 pub use figures::{Figures, QueueFigures};
 pub use found::{Found, NotNumeric};
 pub use key::Key;
-pub use shard::{Command, Count, Shard};
+pub use shard::{Command, Count, Listed, Shard};
 pub use store::{Mode, Refused, Store, Stored};
 pub use value::Value;

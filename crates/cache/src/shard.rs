@@ -1,6 +1,6 @@
 //! A shard under its lock: keys are looked up, values stored.
 
-use crate::entry::{Header, Place};
+use crate::entry::{HEADER_BYTES, Header, Place};
 use crate::expires::Expires;
 use crate::found::Found;
 use crate::key::{Hash, Key};
@@ -45,6 +45,29 @@ pub struct Shard<'c> {
     mask: usize,
     now: u32,
     value_bytes_max: usize,
+}
+
+/// An item as [`crate::Cache::walk`] tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed<'s> {
+    /// Its key.
+    pub key: &'s [u8],
+    /// The length of its value, in bytes.
+    pub value_bytes: usize,
+    /// All that it takes of memory, its part of the index apart, in bytes.
+    pub bytes: usize,
+    /// The client's own.
+    pub flags: u32,
+    /// Its unique number.
+    pub cas: u64,
+    /// When it is gone.
+    pub expires: Expires,
+    /// When it was used last, in seconds since 1970.
+    pub used: u32,
+    /// Whether it was fetched.
+    pub is_fetched: bool,
+    /// The queue it is in: 1 for what is new, 2 for what has proved itself.
+    pub class: u8,
 }
 
 /// Fields of an item before it has a place.
@@ -142,6 +165,30 @@ impl<'c> Shard<'c> {
             Count::TooLarge => self.state.counts.store_too_large += 1,
             Count::Meta => self.state.counts.cmd_meta += 1,
         }
+    }
+
+    /// Tells what is on a page.
+    pub(crate) fn visit_page(
+        &self,
+        page: u32,
+        visit: &mut impl FnMut(&Listed<'_>) -> bool,
+    ) -> bool {
+        let state = &*self.state;
+        state.visit_page(page, self.now, |place, header| {
+            let start = place.offset() + HEADER_BYTES;
+            let key = &state.pages.bytes(page)[start..start + usize::from(header.key_bytes)];
+            visit(&Listed {
+                key,
+                value_bytes: header.value_bytes as usize,
+                bytes: header.total_bytes(),
+                flags: header.flags,
+                cas: header.cas,
+                expires: header.expires,
+                used: header.used,
+                is_fetched: header.is_fetched(),
+                class: state.queue_of(place) as u8 + 1,
+            })
+        })
     }
 
     /// Removes some of what has expired.

@@ -3,7 +3,7 @@
 //! items. New ones have a tenth of the pages. Those that were used there move to the other queue,
 //! and so do those that come back soon; there an item that was used since goes round once more.
 
-use crate::entry::{Header, Place};
+use crate::entry::{HEADER_BYTES, Header, Place};
 use crate::figures::Figures;
 use crate::ghosts::Ghosts;
 use crate::index::Index;
@@ -101,13 +101,13 @@ impl State {
             let page = self.pages.bytes(place.page());
             let at = place.offset();
             usize::from(page[at + 30]) == wanted.len()
-                && page[at + 32..at + 32 + wanted.len()] == *wanted
+                && page[at + HEADER_BYTES..at + HEADER_BYTES + wanted.len()] == *wanted
         })
     }
 
     /// The hash of the key of an entry.
     pub fn hash_at(&self, place: Place, header: &Header) -> Hash {
-        let start = place.offset() + 32;
+        let start = place.offset() + HEADER_BYTES;
         let page = self.pages.bytes(place.page());
         self.hashing.hash(&page[start..start + usize::from(header.key_bytes)])
     }
@@ -136,7 +136,7 @@ impl State {
         let place = self.queues[queue].extend(&mut self.pages, header.front_bytes(), room)?;
         self.note_expiry(place, header);
         header.write(self.pages.bytes_mut(place.page()), place.offset());
-        let mut at = place.offset() + 32;
+        let mut at = place.offset() + HEADER_BYTES;
         let page = self.pages.bytes_mut(place.page());
         page[at..at + key.len()].copy_from_slice(key);
         at += key.len();
@@ -359,6 +359,28 @@ impl State {
         self.counts.evicted_unfetched += unfetched;
         self.counts.queues[number].evicted += 1;
         self.counts.queues[number].evicted_unfetched += unfetched;
+    }
+
+    /// Calls `visit` with the place and header of each item of a page that is alive, until that is
+    /// false; gives the last answer.
+    pub fn visit_page(
+        &self,
+        page: u32,
+        now: u32,
+        mut visit: impl FnMut(Place, &Header) -> bool,
+    ) -> bool {
+        let about = self.pages.about[page as usize];
+        let mut at = about.first as usize;
+        while about.queue.is_some() && at < about.end as usize {
+            let place = Place::new(page, at);
+            let header = self.pages.header(place);
+            at += header.room as usize;
+            let is_alive = !header.is_dead() && !header.expires.is_past(now);
+            if is_alive && !visit(place, &header) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Removes expired items of at most one page, which it looks for among some.

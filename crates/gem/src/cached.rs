@@ -317,3 +317,59 @@ impl Drop for Lease {
         self.cached.filled.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use cache::Settings;
+    use repository::{CollectionName, Key, MediaType, Options, Outcome, Timestamp};
+
+    fn open(folder: &std::path::Path) -> Arc<Repository> {
+        let clock = Arc::new(|| Timestamp(1_700_000_000_000));
+        let folder = folder.to_owned();
+        Repository::open(Options { folder, memory_bytes: 64 << 20, clock }).unwrap().0
+    }
+
+    fn commit(repository: &Arc<Repository>) -> CommitNumber {
+        let mut transaction = repository.begin().unwrap();
+        let (collection, key) = (CollectionName::new("c").unwrap(), Key::new("k").unwrap());
+        let body = Bytes::from_static(b"{}");
+        transaction.put(&collection, &key, MediaType::Json, body, None).unwrap();
+        match transaction.commit().unwrap() {
+            Outcome::Committed(committed) => committed,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_is_seen_before_its_commit_is_durable_and_what_is_later_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = open(folder.path());
+        let first = commit(&repository);
+        repository.wait_durable(first).unwrap();
+        let cache = Arc::new(Cache::new(&Settings::new(16 << 20, 1)).unwrap());
+        let cached = Arc::new(Cached::new(cache, Arc::clone(&repository)));
+        let set = |value: &str| {
+            let value = value.as_bytes().into();
+            let staged = Staged::Set { value, expires: Expires::NEVER };
+            Writes { staged: vec![("k".to_owned(), staged)], leases: Vec::new() }
+        };
+        let lease = cached.lease("k").unwrap();
+        assert!(cached.lease("k").is_none());
+        let (second, third) = (CommitNumber(first.0 + 1), CommitNumber(first.0 + 2));
+        // They come in another order than that of their commits.
+        cached.commit(third, Writes { leases: vec![lease], ..set("third") });
+        cached.commit(second, set("second"));
+        assert!(cached.get("k").is_none(), "neither is durable");
+        assert_eq!(commit(&repository), second);
+        repository.wait_durable(second).unwrap();
+        assert_eq!(cached.get("k").unwrap().value, b"second");
+        assert!(cached.lease("k").is_none(), "the value is not there yet");
+        assert_eq!(commit(&repository), third);
+        repository.wait_durable(third).unwrap();
+        assert_eq!(cached.get("k").unwrap().value, b"third");
+        assert!(cached.lease("k").is_some());
+        cached.stop();
+    }
+}

@@ -224,3 +224,29 @@ fn commands_are_counted() {
     let figures = cache.figures();
     assert_eq!((figures.cmd_get, figures.total_items, figures.curr_items), (0, 0, 1));
 }
+
+#[test]
+fn a_walk_tells_what_is_alive() {
+    let cache = cache(32 << 20);
+    for n in 0..5_000_u32 {
+        let expires = if n % 5 == 0 { cache.after(10) } else { Expires::NEVER };
+        set(&cache, n.to_string().as_bytes(), &vec![1; n as usize], expires);
+    }
+    cache.set_time(START + 10);
+    let mut seen = std::collections::HashMap::new();
+    cache.walk(|item| {
+        assert_eq!((item.expires, item.used, item.class), (Expires::NEVER, START, 1));
+        assert!(item.bytes > item.value_bytes + item.key.len());
+        let key = String::from_utf8(item.key.to_vec()).unwrap();
+        assert!(seen.insert(key.parse::<u32>().unwrap(), item.value_bytes).is_none());
+        true
+    });
+    let expected = (0..5_000).filter(|n| n % 5 != 0).map(|n| (n, n as usize)).collect();
+    assert_eq!(seen, expected);
+    let mut count = 0;
+    cache.walk(|_| {
+        count += 1;
+        count < 3
+    });
+    assert_eq!(count, 3);
+}
