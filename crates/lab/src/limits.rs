@@ -46,6 +46,9 @@ pub const ITEM_BYTES_MAX: usize = 1_000_000;
 /// Largest head of a reply, in bytes. Larger: an error of class malformed.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 
+/// Longest part of a `Server` field that is kept, in bytes. What is beyond it is left out.
+pub const SOFTWARE_BYTES_MAX: usize = 200;
+
 /// Most header fields in the head of a reply. More: an error of class malformed.
 pub const HEADERS_MAX: usize = 100;
 

@@ -4,6 +4,7 @@
 //! nothing about what is sent when, and measures nothing.
 
 mod events;
+mod ids;
 mod line;
 mod opening;
 mod websocket;
@@ -12,15 +13,16 @@ pub(crate) use line::Line;
 pub(crate) use opening::{Asked, Refusal};
 
 use crate::engine::extract::field;
-use crate::limits::{EVENT_ID_BYTES_MAX, EVENT_IDS_MAX, INBOX_BYTES_MAX};
+use crate::limits::INBOX_BYTES_MAX;
 use crate::plan::ChannelKind;
 use crate::random::Random;
 use crate::transport::Failure;
 use events::Events;
+use ids::LastIds;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use tokio::time::Instant;
 use websocket::Frames;
 
@@ -110,7 +112,7 @@ impl Channel {
 
     /// Looks at what has come, and says why nothing more does if that is so.
     pub(crate) fn ended(&mut self) -> Option<&Failure> {
-        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut context = Context::from_waker(Waker::noop());
         let _whether_it_ended = self.poll_tend(&mut context);
         self.end.as_ref()
     }
@@ -176,6 +178,16 @@ impl Channel {
                 Err(_) if self.has_said_goodbye() => return Ok(()),
                 Err(failure) => return Err(failure),
             }
+        }
+    }
+
+    /// Says that it is over as far as that can be done at once, so that the server need not take
+    /// the end of the connection for an accident.
+    fn hang_up(&mut self) {
+        if let Speech::Frames(frames) = &mut self.speech {
+            frames.close(&mut self.line);
+            let mut context = Context::from_waker(Waker::noop());
+            let _whether_it_was_heard = self.line.poll_flush(&mut context);
         }
     }
 
@@ -251,8 +263,7 @@ pub(crate) struct Channels {
     received: u64,
     /// Keys and masks, which hang on seed and user alone.
     secrets: Random,
-    /// Last ids of streams that are gone, by server and path; the oldest first.
-    ids: VecDeque<(usize, Vec<u8>, Vec<u8>)>,
+    ids: LastIds,
 }
 
 /// The sequence of random numbers that keys and masks are taken from.
@@ -262,7 +273,7 @@ impl Channels {
     /// Of the user of this number.
     pub(crate) fn new(seed: u64, user: usize) -> Self {
         let secrets = Random::of_stream(seed, user as u64, SECRETS);
-        Self { open: Vec::new(), opened: 0, received: 0, secrets, ids: VecDeque::new() }
+        Self { open: Vec::new(), opened: 0, received: 0, secrets, ids: LastIds::default() }
     }
 
     /// Random numbers for a connection.
@@ -283,22 +294,14 @@ impl Channels {
     /// Ends a connection. Of a stream of events its last id is remembered.
     pub(crate) fn let_go(&mut self, mut channel: Channel) {
         self.received += channel.take_received();
-        let Some((server, path, id)) = channel.last_event() else { return };
-        let is_sendable = id.iter().all(|byte| *byte >= b' ' && *byte != 0x7F);
-        let is_other = |(s, p, _): &(usize, Vec<u8>, Vec<u8>)| (*s, p.as_slice()) != (server, path);
-        self.ids.retain(is_other);
-        if !id.is_empty() && is_sendable && id.len() <= EVENT_ID_BYTES_MAX {
-            self.ids.push_back((server, path.to_vec(), id.to_vec()));
-        }
-        if self.ids.len() > EVENT_IDS_MAX {
-            self.ids.pop_front();
+        if let Some((server, path, id)) = channel.last_event() {
+            self.ids.note(server, path, id);
         }
     }
 
     /// The last id of the stream that was there; empty if none is known.
     pub(crate) fn last_id(&self, server: usize, path: &[u8]) -> &[u8] {
-        let known = self.ids.iter().find(|(s, p, _)| (*s, p.as_slice()) == (server, path));
-        known.map_or(&[], |(_, _, id)| id)
+        self.ids.of(server, path)
     }
 
     /// Closes the channel of this kind, if there is one.
@@ -316,12 +319,13 @@ impl Channels {
         outcome
     }
 
-    /// Drops all of them, and forgets what is known of streams.
+    /// Ends all of them without waiting for anybody, and forgets what is known of streams.
     pub(crate) fn abandon(&mut self) {
-        while let Some(channel) = self.open.pop() {
+        while let Some(mut channel) = self.open.pop() {
+            channel.hang_up();
             self.let_go(channel);
         }
-        self.ids.clear();
+        self.ids.forget();
     }
 
     /// Bytes received since the last call.

@@ -130,7 +130,8 @@ impl User {
     }
 
     /// Notes what it leaves behind.
-    pub(crate) fn leave(self) {
+    pub(crate) fn leave(mut self) {
+        self.channels.iter_mut().for_each(|channels| channels.abandon());
         let to_caches = self.caches.as_ref().map_or(0, |caches| caches.opened);
         let channels = self.channels.as_ref().map_or(0, |channels| channels.opened);
         let lanes = self.lanes.iter().map(Lane::opened).sum::<u64>();

@@ -2,7 +2,7 @@
 //! connection may be used again (§9.3), and the cookies in it. It reads no body.
 
 use super::chunked::ChunkError;
-use crate::limits::{COOKIE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::limits::{COOKIE_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, SOFTWARE_BYTES_MAX};
 use crate::transport::Kept;
 use std::mem::MaybeUninit;
 use thiserror::Error;
@@ -70,9 +70,6 @@ pub(crate) struct HeadCache {
     /// What the first final reply called the server's software (RFC 9110 §10.2.4).
     software: Option<String>,
 }
-
-/// Longest part of a `Server` field that is kept.
-const SOFTWARE_BYTES_MAX: usize = 200;
 
 impl HeadCache {
     fn find(&self, input: &[u8], taking: &Taking<'_>) -> Option<Head> {
@@ -387,6 +384,19 @@ mod tests {
         jar.forget();
         read_into(cookie, false, (&mut jar, &mut heads)).unwrap();
         assert_eq!(jar.line(), b"a=1");
+    }
+
+    #[test]
+    fn the_first_name_of_the_software_is_kept_up_to_a_bound() {
+        let (mut heads, mut jar) = (HeadCache::default(), Jar::default());
+        let mut read = |name: &str| {
+            let reply = format!("HTTP/1.1 200 OK\r\nServer: {name}\r\nContent-Length: 0\r\n\r\n");
+            read_into(reply.as_bytes(), false, (&mut jar, &mut heads)).unwrap();
+            heads.software().map(str::to_owned)
+        };
+        let long = "x".repeat(SOFTWARE_BYTES_MAX + 1);
+        assert_eq!(read(&long).as_deref(), Some(&long[1..]));
+        assert_eq!(read("another").as_deref(), Some(&long[1..]));
     }
 
     #[test]

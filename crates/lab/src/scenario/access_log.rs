@@ -3,7 +3,7 @@
 //! is sent is kept. Lines that cannot be replayed are counted, and the first ones told.
 
 use super::replay::stamp;
-use crate::limits::{LOG_LINE_BYTES_MAX, SCENARIO_ARRIVALS_MAX};
+use crate::limits::{DATA_BYTES_MAX, LOG_LINE_BYTES_MAX, SCENARIO_ARRIVALS_MAX};
 use crate::plan::Rows;
 use std::io::{BufRead, Read};
 
@@ -51,7 +51,16 @@ impl AccessLog {
     ///
     /// # Errors
     /// It cannot be read, has nothing to be replayed, or too much; in words.
-    pub(crate) fn read(mut file: impl BufRead, methods: &[String]) -> Result<Self, String> {
+    pub(crate) fn read(file: impl BufRead, methods: &[String]) -> Result<Self, String> {
+        Self::read_within(file, methods, DATA_BYTES_MAX)
+    }
+
+    /// The same with so many bytes of paths at most.
+    fn read_within(
+        mut file: impl BufRead,
+        methods: &[String],
+        bytes_max: usize,
+    ) -> Result<Self, String> {
         let mut reading = Reading { methods, ..Reading::default() };
         let mut line = Vec::new();
         for number in 1.. {
@@ -66,8 +75,11 @@ impl AccessLog {
                 pass_line(&mut file).map_err(|error| error.to_string())?;
             }
             reading.take(number, &line, is_whole);
-            if reading.entries.len() > SCENARIO_ARRIVALS_MAX {
-                return Err(format!("it has more than {SCENARIO_ARRIVALS_MAX} requests"));
+            if reading.entries.len() > SCENARIO_ARRIVALS_MAX || reading.bytes > bytes_max {
+                return Err(format!(
+                    "it has more than {SCENARIO_ARRIVALS_MAX} requests, or more than {bytes_max} \
+                     bytes of paths; take a part of it"
+                ));
             }
         }
         reading.finish()
@@ -112,6 +124,8 @@ fn pass_line(file: &mut impl BufRead) -> std::io::Result<()> {
 struct Reading<'a> {
     methods: &'a [String],
     entries: Vec<Entry>,
+    /// Of paths.
+    bytes: usize,
     kinds: Vec<Kind>,
     left_out: LeftOut,
 }
@@ -140,6 +154,7 @@ impl Reading<'_> {
             self.kinds.push(kind);
             self.kinds.len() - 1
         });
+        self.bytes += found.path.len();
         self.entries.push(Entry { at: found.at, kind, path: found.path });
     }
 
@@ -326,6 +341,10 @@ what is this
         let long = "x".repeat(LOG_LINE_BYTES_MAX);
         let log = read(&(line(&long) + &line("b")), &["GET"]).unwrap();
         assert_eq!((log.rows.count(), log.left_out.unreadable), (1, 1));
+        let methods = ["GET".to_owned()];
+        let within = |most| AccessLog::read_within(line("b").repeat(5).as_bytes(), &methods, most);
+        assert_eq!(within(10).unwrap().rows.count(), 5);
+        assert!(within(9).unwrap_err().contains("more than 9 bytes of paths"));
         assert_eq!(log.rows.cell(0, 1), b"/b");
     }
 }

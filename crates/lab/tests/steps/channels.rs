@@ -165,6 +165,13 @@ fn a_close_is_a_handshake() {
 }
 
 #[test]
+fn who_goes_says_so() {
+    let mut server = WebSockets::start(&[]);
+    measured(&plan(&server.url(), vec![opened("/"), say("a"), hear(vec![text("a")])], 1));
+    assert_eq!(server.said(), "closed 1000");
+}
+
+#[test]
 fn a_connection_that_the_server_closed_is_an_error_and_then_opened_anew() {
     let server = WebSockets::start(&[]);
     let mut plan = plan(&server.url(), vec![opened("/"), say("close"), receive(any())], 4);
