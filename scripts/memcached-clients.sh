@@ -2,7 +2,7 @@
 # Holds `sarsen serve --memcached` against clients of others: memcapable of libmemcached, pymemcache and
 # the Node client `memcached`. Needs Python 3 with PyPI, and Node with npm.
 #
-#   scripts/memcached-clients.sh PATH-OF-SARSEN [FLAGS OF SERVE INSTEAD OF --memcached ADDR]
+#   scripts/memcached-clients.sh PATH-OF-SARSEN
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ fail() {
     exit 1
 }
 
-scripts/setup.sh python3-venv node npm memcapable
+scripts/setup.sh python3-venv node npm memccapable
 mkdir -p "$tools"
 if ! cmp -s scripts/memcached-clients/requirements.txt "$tools/installed"; then
     python3 -m venv --clear "$tools/python" || fail "no venv could be made: apt-get install python3-venv"
@@ -44,7 +44,7 @@ done
 port=$(sed -n 's/^memcached  *127\.0\.0\.1:\([0-9]*\).*/\1/p' "$place/said")
 
 # -a: the text protocol alone; -t: seconds for an answer.
-memcapable -h 127.0.0.1 -p "$port" -a -t 30 >"$place/memcapable" 2>&1 || {
+memccapable -h 127.0.0.1 -p "$port" -a -t 30 >"$place/memcapable" 2>&1 || {
     cat "$place/memcapable" >&2
     fail "memcapable found that this is not memcached"
 }

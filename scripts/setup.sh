@@ -30,7 +30,7 @@ package() {
     java) echo openjdk-17-jre-headless ;;
     javac) echo openjdk-17-jdk-headless ;;
     mvn) echo maven ;;
-    memcapable) echo libmemcached-tools ;;
+    memccapable) echo libmemcached-tools ;;
     node) echo nodejs ;;
     postgres) echo postgresql ;;
     setpriv | taskset) echo util-linux ;;

@@ -10,6 +10,8 @@ mod faces_targets;
 mod gem_targets;
 #[path = "../../crates/lab/tests/fuzz/targets.rs"]
 mod lab_targets;
+#[path = "../../crates/memcached/tests/fuzz/targets.rs"]
+mod memcached_targets;
 #[path = "../../crates/repository/tests/fuzz/model.rs"]
 mod model;
 #[path = "../../crates/repository/tests/fuzz/operations.rs"]
@@ -31,7 +33,7 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let below_faces = targets::TARGETS.iter().chain(query_targets::TARGETS);
     let below_faces = below_faces.chain(gem_targets::TARGETS).chain(wire_targets::TARGETS);
-    let below_faces = below_faces.chain(lab_targets::TARGETS);
+    let below_faces = below_faces.chain(lab_targets::TARGETS).chain(memcached_targets::TARGETS);
     let targets: Vec<&Target> = below_faces.chain(faces_targets::targets()).collect();
     let known: Vec<&str> = targets.iter().map(|target| target.name).collect();
     targets

@@ -50,6 +50,12 @@ pub const AUTH_USERS_MAX: usize = 64;
 /// malformed, and closed.
 pub const AUTH_BYTES_MAX: usize = 1_024;
 
+/// Items that `stats sizes` looks at. More: it says that it was cut.
+pub const SIZES_ITEMS_MAX: usize = 1_000_000;
+
+/// Answer of `stats cachedump`, in bytes. Longer: cut, as memcached's is at 2 MiB.
+pub const DUMP_BYTES_MAX: usize = 1 << 20;
+
 /// Documents that one transaction of `flush_all` removes. More are removed by further ones.
 pub const FLUSH_DOCUMENTS_MAX: usize = 1_000;
 

@@ -2,12 +2,16 @@
 //! memcached's that mean the same here, under its names. What has no meaning here is left out.
 
 use crate::figures::Shared;
-use crate::limits::LISTEN_BACKLOG;
+use crate::limits::{DUMP_BYTES_MAX, LISTEN_BACKLOG, SIZES_ITEMS_MAX};
 use crate::session::VERSION;
 use cache::{Cache, Figures};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::{SystemTime, UNIX_EPOCH};
 use wire::memcached::{Refusal, Report, answer};
+
+/// Sizes are told in steps of so many bytes, as memcached does.
+const SIZE_STEP: usize = 32;
 
 /// Appends all of the answer.
 pub(crate) fn write(
@@ -29,11 +33,13 @@ pub(crate) fn write(
         Report::Slabs => {
             cache.into_iter().for_each(|cache| slabs(&mut page, &cache.figures()));
         }
-        // As memcached says unless it was started to count them.
-        Report::Sizes => page.line("sizes_status", "disabled"),
+        Report::Sizes => {
+            cache.into_iter().for_each(|cache| sizes(&mut page, cache));
+        }
         Report::Connections => connections(&mut page, shared),
-        // Items are not in classes of size, of which one could be shown.
-        Report::CacheDump { .. } => {}
+        Report::CacheDump { class, limit } => {
+            cache.into_iter().for_each(|cache| dump(page.out, cache, *class, *limit as usize));
+        }
         Report::Reset => {
             cache.into_iter().for_each(Cache::reset_figures);
             shared.reset();
@@ -70,6 +76,7 @@ fn general(page: &mut Page<'_>, shared: &Shared) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     page.line("time", now.map_or(0, |since| since.as_secs()));
     page.line("version", VERSION);
+    page.line("sarsen_version", env!("CARGO_PKG_VERSION"));
     page.line("pointer_size", usize::BITS);
     if let Some((user, system)) = processor_times() {
         page.line("rusage_user", user);
@@ -196,4 +203,39 @@ fn connections(page: &mut Page<'_>, shared: &Shared) {
         page.line(&format!("{number}:listen_addr"), &connection.place);
         page.line(&format!("{number}:secs_since_last_cmd"), now.saturating_sub(used));
     }
+}
+
+/// `stats sizes`: how many items take how much.
+fn sizes(page: &mut Page<'_>, cache: &Cache) {
+    let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut left = SIZES_ITEMS_MAX;
+    cache.walk(|item| {
+        *counts.entry(item.bytes.next_multiple_of(SIZE_STEP)).or_default() += 1;
+        left -= 1;
+        left > 0
+    });
+    page.line("sizes_status", if left > 0 { "enabled" } else { "cut" });
+    for (size, count) in counts {
+        page.line(&size.to_string(), count);
+    }
+}
+
+/// `stats cachedump`: keys of a class, with the length of their values and when they expire; keys
+/// that would break the lines are left out.
+fn dump(out: &mut Vec<u8>, cache: &Cache, class: u32, limit: usize) {
+    let mut left = if limit == 0 { usize::MAX } else { limit };
+    let end = out.len() + DUMP_BYTES_MAX;
+    cache.walk(|item| {
+        let is_plain = item.key.iter().all(|byte| *byte > b' ');
+        if u32::from(item.class) != class || !is_plain {
+            return true;
+        }
+        out.extend_from_slice(b"ITEM ");
+        out.extend_from_slice(item.key);
+        let expires = item.expires.second().unwrap_or(0);
+        let rest = format!(" [{} b; {expires} s]\r\n", item.value_bytes);
+        out.extend_from_slice(rest.as_bytes());
+        left -= 1;
+        left > 0 && out.len() < end
+    });
 }

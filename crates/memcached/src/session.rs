@@ -11,8 +11,9 @@ use wire::memcached::{
     Administration, Block, Get, Meta, Mode, Parsed, Parser, Refusal, Request, Store, answer, block,
 };
 
-/// What `version` says: the version of memcached whose protocol is spoken, and Sarsen's own.
-pub(crate) const VERSION: &str = concat!("1.6.18-sarsen-", env!("CARGO_PKG_VERSION"));
+/// What `version` says: the version of memcached whose protocol is spoken. Clients take it apart
+/// from either end, so there is no room for Sarsen's own.
+pub(crate) const VERSION: &str = "1.6.18";
 
 /// The state of a connection between two pieces of what is received.
 #[derive(Default)]

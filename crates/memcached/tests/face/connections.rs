@@ -318,3 +318,51 @@ fn ten_thousand_connections_are_served_and_cheap_while_idle() {
     drop(streams);
     wait_until("all have gone", || server.face.figures().connections == 0);
 }
+
+#[test]
+fn reports_tell_what_was_done() {
+    let server = Server::start();
+    fill(&server, 100, 50);
+    let report = |what: &str| {
+        let answers = server.answers(format!("stats{what}\r\n").as_bytes());
+        let text = String::from_utf8(answers).unwrap();
+        assert!(text.ends_with("END\r\n"), "{text}");
+        text
+    };
+    let value = |text: &str, name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.unwrap_or_else(|| panic!("{name} is not in {text}")).to_owned()
+    };
+    server.answers(b"get k1 none\r\ndelete k2\r\nincr k1 1\r\n");
+    let general = report("");
+    for (name, expected) in [
+        ("curr_items", "99"),
+        ("total_items", "100"),
+        ("cmd_set", "100"),
+        ("get_hits", "1"),
+        ("get_misses", "1"),
+        ("delete_hits", "1"),
+        ("curr_connections", "1"),
+        ("threads", "1"),
+        ("limit_maxbytes", "67108864"),
+    ] {
+        assert_eq!(value(&general, name), expected, "{name}");
+    }
+    assert!(value(&general, "bytes_read").parse::<u64>().unwrap() > 5_000);
+    assert_eq!(value(&report(" items"), "items:1:number"), "99");
+    assert_eq!(value(&report(" slabs"), "active_slabs"), "1");
+    let sizes = report(" sizes");
+    assert_eq!(value(&sizes, "96"), "99", "32 bytes, a key of 3, a value of 50");
+    let dump = report(" cachedump 1 0");
+    assert_eq!(dump.lines().filter(|line| line.ends_with(" [50 b; 0 s]")).count(), 99);
+    assert_eq!(report(" cachedump 1 7").lines().count(), 8);
+    assert_eq!(report(" cachedump 2 0"), "END\r\n");
+    assert!(report(" conns").contains("addr tcp:127.0.0.1:"));
+    assert_eq!(server.answers(b"stats reset\r\n"), b"RESET\r\n");
+    let general = report("");
+    assert_eq!(
+        (value(&general, "get_hits"), value(&general, "curr_items")),
+        ("0".into(), "99".into())
+    );
+    assert!(value(&general, "total_connections").parse::<u64>().unwrap() < 3);
+}
