@@ -8,7 +8,8 @@ use crate::limits::{CACHE_HELD_QUEUE, FILL_WAIT};
 use cache::{Cache, Command, Expires, Mode, Store};
 use parking_lot::{Condvar, Mutex};
 use repository::{CommitNumber, Repository};
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -20,8 +21,9 @@ pub(crate) struct Cached {
     held: Mutex<Vec<Held>>,
     /// How many those are, so that whoever looks need not lock.
     holding: AtomicUsize,
-    /// Keys whose values are being computed.
-    fills: Mutex<HashSet<String>>,
+    /// Keys whose values are being computed, each with the newest commit that has written or
+    /// deleted it meanwhile: what was computed on an older view is out of date.
+    fills: Mutex<HashMap<String, CommitNumber>>,
     /// One of those has ended.
     filled: Condvar,
     /// Waits until what is held may go.
@@ -245,11 +247,25 @@ impl Cached {
         // Under the lock: what comes later takes effect later.
         for each in &due {
             for (key, staged) in &each.writes.staged {
-                self.apply(key, staged);
+                if self.is_current(key, each) {
+                    self.apply(key, staged);
+                }
             }
         }
         drop(held);
         drop(due);
+    }
+
+    /// Whether a write still counts: not if it was computed on a view older than another write to
+    /// the key. Tells whoever computes the value now that there is another one.
+    fn is_current(&self, key: &str, held: &Held) -> bool {
+        let mut fills = self.fills.lock();
+        let Some(newest) = fills.get_mut(key) else { return true };
+        if held.writes.leases.iter().any(|lease| lease.key == key) {
+            return *newest <= held.number;
+        }
+        *newest = held.number.max(*newest);
+        true
     }
 
     fn apply(&self, key: &str, staged: &Staged) {
@@ -275,17 +291,22 @@ impl Cached {
 
     /// The right to compute the value of a key, unless somebody has it.
     pub(crate) fn lease(self: &Arc<Self>, key: &str) -> Option<Lease> {
-        let is_first = self.fills.lock().insert(key.to_owned());
-        is_first.then(|| Lease { cached: Arc::clone(self), key: key.to_owned() })
+        match self.fills.lock().entry(key.to_owned()) {
+            Entry::Occupied(_) => None,
+            Entry::Vacant(vacant) => {
+                vacant.insert(CommitNumber(0));
+                Some(Lease { cached: Arc::clone(self), key: key.to_owned() })
+            }
+        }
     }
 
     /// Waits until nobody computes the value of a key, but not long. Whether it came to that.
     pub(crate) fn wait_filled(&self, key: &str) -> bool {
         let until = Instant::now() + FILL_WAIT;
         let mut fills = self.fills.lock();
-        while fills.contains(key) {
+        while fills.contains_key(key) {
             if self.filled.wait_until(&mut fills, until).timed_out() {
-                return !fills.contains(key);
+                return !fills.contains_key(key);
             }
         }
         true
@@ -370,6 +391,32 @@ mod tests {
         repository.wait_durable(third).unwrap();
         assert_eq!(cached.get("k").unwrap().value, b"third");
         assert!(cached.lease("k").is_some());
+        cached.stop();
+    }
+
+    #[test]
+    fn what_was_computed_before_a_delete_does_not_come_back_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = open(folder.path());
+        let first = commit(&repository);
+        let second = commit(&repository);
+        repository.wait_durable(second).unwrap();
+        let cache = Arc::new(Cache::new(&Settings::new(16 << 20, 1)).unwrap());
+        let cached = Arc::new(Cached::new(cache, Arc::clone(&repository)));
+        let fill = |lease| {
+            let value = b"computed".as_slice().into();
+            let staged = vec![("k".to_owned(), Staged::Set { value, expires: Expires::NEVER })];
+            Writes { staged, leases: vec![lease] }
+        };
+        let delete = || Writes { staged: vec![("k".to_owned(), Staged::Delete)], leases: vec![] };
+        let late = cached.lease("k").unwrap();
+        cached.commit(second, delete());
+        cached.commit(first, fill(late));
+        assert!(cached.get("k").is_none(), "it was computed on the view before the delete");
+        let lease = cached.lease("k").unwrap();
+        cached.commit(first, delete());
+        cached.commit(second, fill(lease));
+        assert_eq!(cached.get("k").unwrap().value, b"computed");
         cached.stop();
     }
 }

@@ -104,7 +104,8 @@ export class Cache {
     const found = native.cacheFetch(key, stale_ms);
     if (typeof found === "string") return valueOf(key, found);
     // Another run goes on when it is there.
-    if (!found) return new Promise(() => {});
+    if (found === false) return new Promise(() => {});
+    if (found === null) return compute();
     try {
       const value = await compute();
       native.cacheSet(key, encode(value, where), false, native.time() + life_ms + stale_ms);

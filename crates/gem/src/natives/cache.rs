@@ -5,7 +5,7 @@ use crate::cached::{Done, Effect};
 use crate::turn::Fetched;
 use cache::Expires;
 use rquickjs::function::Opt;
-use rquickjs::{Array, Ctx, IntoJs, Result, String as JsString, TypedArray};
+use rquickjs::{Array, Ctx, IntoJs, Result, String as JsString, TypedArray, Value};
 
 impl<'js> Natives<'js, '_> {
     pub(super) fn cache(&self) -> Result<()> {
@@ -105,12 +105,14 @@ impl<'js> Natives<'js, '_> {
 
     fn cache_fetches(&self) -> Result<()> {
         let slot = self.slot.clone();
-        // A text; true: the handler is to compute it; false: it has to wait.
+        // A text; true: the handler is to compute it; null: the same, and it is not stored; false:
+        // it has to wait.
         let fetch = move |ctx: Ctx<'js>, key: String, stale_ms: f64| {
             let stale = (stale_ms / 1e3).ceil() as u32;
             match slot.call(&ctx, |turn| turn.cache_fetch(&key, stale))? {
                 Fetched::Value(value) => Ok(text(&ctx, &key, &value)?.into_value()),
                 Fetched::Fill => true.into_js(&ctx),
+                Fetched::Compute => Ok(Value::new_null(ctx)),
                 Fetched::Wait => false.into_js(&ctx),
             }
         };

@@ -35,6 +35,8 @@ pub(crate) enum Fetched {
     Value(Vec<u8>),
     /// The handler is to compute it.
     Fill,
+    /// The same, but another one still does and will store it.
+    Compute,
     /// Another one does; the handler runs again when that has ended.
     Wait,
 }
@@ -182,7 +184,7 @@ impl Turn {
         }
         // Who has waited once computes it itself if it is still not there.
         match self.ask(Aside::fill(cached, key))? {
-            Some(_) => Ok(Fetched::Fill),
+            Some(_) => Ok(Fetched::Compute),
             None => Ok(Fetched::Wait),
         }
     }

@@ -3,6 +3,7 @@
 
 mod durable;
 mod server;
+mod shared;
 
 // What memcached is held to holds here.
 #[allow(dead_code, clippy::unwrap_used, reason = "tests of another crate")]
