@@ -395,6 +395,17 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_a_value_waits_no_longer_than_it_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Arc::new(Cache::new(&Settings::new(16 << 20, 1)).unwrap());
+        let cached = Arc::new(Cached::new(cache, open(folder.path())));
+        let lease = cached.lease("k").unwrap();
+        assert!(!cached.wait_filled("k"), "somebody still computes it");
+        drop(lease);
+        assert!(cached.wait_filled("k"));
+    }
+
+    #[test]
     fn what_was_computed_before_a_delete_does_not_come_back_after_it() {
         let folder = tempfile::tempdir().unwrap();
         let repository = open(folder.path());

@@ -5,7 +5,7 @@
 mod support;
 
 use cache::{Command, Expires, Store};
-use gem::limits::CACHE_CALLS_MAX;
+use gem::limits::{CACHE_BYTES_MAX, CACHE_CALLS_MAX};
 use std::sync::mpsc::{Receiver, channel};
 use support::{Outcome, PATIENCE, START_MS, Setup, Site, request, site, site_with, text};
 
@@ -158,6 +158,7 @@ fn mistakes_are_named() {
              text: (cache) => cache.incr("text"),
              order: (cache) => { cache.set("k", 1); cache.add("k", 2); },
              many: (cache) => { for (let i = 0; i < 2000; i++) cache.delete("k"); },
+             bytes: (cache) => { for (let i = 0; i < 17; i++) cache.set(`k${i}`, "x".repeat(1e6)); },
              option: (cache) => cache.set("k", 1, { ttl: 5 }),
              over: () => kept.get("k"),
            };
@@ -182,6 +183,7 @@ fn mistakes_are_named() {
         ("text", "the value is not a decimal number"),
         ("order", "cache \"k\": this request has set or deleted it"),
         ("many", &format!("at most {CACHE_CALLS_MAX} calls")),
+        ("bytes", &format!("of at most {CACHE_BYTES_MAX} bytes together")),
         ("option", "unknown option ttl; expected expiresIn or expires"),
         ("over", "the request is over"),
     ] {
