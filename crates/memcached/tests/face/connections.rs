@@ -3,7 +3,6 @@
 use crate::server::{PATIENCE, Server, options};
 use memcached::limits::{ANSWERS_BYTES_MAX, KEPT_BYTES_MAX};
 use memcached::{Face, FaceOptions, Place, StartError};
-use rustix::process::{Resource, getrlimit, setrlimit};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -268,55 +267,6 @@ fn draining_lets_slow_clients_take_their_answers() {
     slow.read_to_end(&mut answers).unwrap();
     assert_eq!(answers.len(), 4 * (8 * (b"VALUE k0 0 500000\r\n\r\n".len() + 500_000) + 5));
     assert_eq!(draining.join().unwrap(), 0);
-}
-
-/// Lets this process have so many descriptors. False: the system does not allow it.
-fn may_open(descriptors: u64) -> bool {
-    let mut limit = getrlimit(Resource::Nofile);
-    // The hard limit may be raised by those who are allowed to.
-    limit.maximum = limit.maximum.map(|most| most.max(descriptors));
-    limit.current = limit.current.map(|now| now.max(descriptors));
-    setrlimit(Resource::Nofile, limit).is_ok()
-}
-
-fn resident_bytes() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: usize = text.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * rustix::param::page_size()
-}
-
-#[test]
-fn ten_thousand_connections_are_served_and_cheap_while_idle() {
-    const CONNECTIONS: usize = 10_000;
-    // Both ends are in this process.
-    if !may_open(2 * CONNECTIONS as u64 + 500) {
-        eprintln!("skipped: 20,500 files may not be open at once (ulimit -Hn)");
-        return;
-    }
-    let server = Server::start_with(&FaceOptions { threads: 2, ..options() }, 64 << 20);
-    assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
-    let before = resident_bytes();
-    let mut streams: Vec<TcpStream> = (0..CONNECTIONS).map(|_| server.stream()).collect();
-    for round in 0..2 {
-        for (number, stream) in streams.iter_mut().enumerate() {
-            let value = format!("{round}-{number}");
-            let asked =
-                format!("set k{number} 0 0 {}\r\n{value}\r\nget k{number}\r\n", value.len());
-            stream.write_all(asked.as_bytes()).unwrap();
-        }
-        for (number, stream) in streams.iter_mut().enumerate() {
-            let value = format!("{round}-{number}");
-            let item = format!("STORED\r\nVALUE k{number} 0 {}\r\n{value}\r\nEND\r\n", value.len());
-            expect(stream, item.as_bytes());
-        }
-    }
-    let figures = server.face.figures();
-    assert_eq!((figures.connections, figures.kept_bytes), (CONNECTIONS as u64, 0));
-    // The items are in it, too.
-    let each = resident_bytes().saturating_sub(before) / CONNECTIONS;
-    assert!(each < 4_096, "{each} bytes for each connection and its item");
-    drop(streams);
-    wait_until("all have gone", || server.face.figures().connections == 0);
 }
 
 #[test]

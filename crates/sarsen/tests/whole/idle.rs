@@ -6,7 +6,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use std::fs;
 use std::net::TcpStream;
 
-const IDLE: usize = 10_000;
+pub const IDLE: usize = 10_000;
 
 /// What docs/transport.md states, with room for other allocators and kernels, in bytes per
 /// connection. It is for all that the process has, not only for what a connection needs.
@@ -16,7 +16,7 @@ const BYTES_PER_CONNECTION_MAX: u64 = 32 << 10;
 const OTHERS: u64 = 500;
 
 /// Resident memory of the server, in bytes.
-fn resident(server: &Server) -> u64 {
+pub fn resident(server: &Server) -> u64 {
     let path = format!("/proc/{}/status", server.id());
     let status = fs::read_to_string(path).expect("the server's status");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
@@ -24,7 +24,7 @@ fn resident(server: &Server) -> u64 {
     kib << 10
 }
 
-fn raise_file_limit() {
+pub fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     let least = IDLE as u64 + OTHERS;
     let may_have = limit.maximum.unwrap_or(u64::MAX);

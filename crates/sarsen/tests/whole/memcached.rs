@@ -15,6 +15,7 @@ mod model;
 
 use crate::harness::{Ends, Site, root};
 use crate::http::Client;
+use crate::idle::{IDLE, raise_file_limit, resident};
 use conversation::{Conversation, Peer};
 use server::Server;
 use std::io::{Read, Write};
@@ -106,4 +107,31 @@ fn what_cannot_be_is_refused_with_a_reason() {
         assert_eq!(got, Some(code), "{arguments:?}: {reason}");
         assert!(reason.contains(expected), "{arguments:?}: {reason}");
     }
+}
+
+/// Memory that a connection may cost while it says nothing, in bytes: its socket is the kernel's.
+const BYTES_PER_CONNECTION_MAX: u64 = 2 << 10;
+
+#[test]
+fn ten_thousand_connections_are_served_and_cheap_while_idle() {
+    raise_file_limit();
+    let server = Server::start(&["--cache-threads", "2"]);
+    // All pages and the index are there before.
+    let stored: String = (0..IDLE).map(|k| format!("set k{k} 0 0 6\r\nbefore\r\n")).collect();
+    assert_eq!(answers(&server, stored.as_bytes()).lines().count(), IDLE);
+    let before = resident(&server.process);
+    let mut streams: Vec<_> = (0..IDLE).map(|_| server.connect()).collect();
+    for (k, stream) in streams.iter_mut().enumerate() {
+        let asked = format!("set k{k} 0 0 6\r\n{k:6}\r\nget k{k}\r\n");
+        stream.write_all(asked.as_bytes()).expect("it takes commands");
+    }
+    for (k, stream) in streams.iter_mut().enumerate() {
+        let expected = format!("STORED\r\nVALUE k{k} 0 6\r\n{k:6}\r\nEND\r\n");
+        let mut got = vec![0; expected.len()];
+        stream.read_exact(&mut got).expect("an answer");
+        assert_eq!(String::from_utf8_lossy(&got), expected);
+    }
+    let each = resident(&server.process).saturating_sub(before) / IDLE as u64;
+    assert!(each <= BYTES_PER_CONNECTION_MAX, "{each} bytes for each connection");
+    assert_eq!(answers(&server, b"mn\r\n"), "MN\r\n", "newcomers are served, too");
 }
