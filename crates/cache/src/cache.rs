@@ -135,7 +135,10 @@ impl Cache {
     /// Tells the time, in seconds since 1970: somebody is to do it about once a second. It does not
     /// go backwards.
     pub fn set_time(&self, unix_seconds: u32) {
-        self.time.fetch_max(unix_seconds, Ordering::Relaxed);
+        // Mostly it is known, and whoever reads it keeps it at hand.
+        if self.time() < unix_seconds {
+            self.time.fetch_max(unix_seconds, Ordering::Relaxed);
+        }
     }
 
     /// The time as it was told last, in seconds since 1970.

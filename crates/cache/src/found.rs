@@ -205,7 +205,7 @@ impl<'s> Found<'s> {
         room[..length].copy_from_slice(&page[start..start + length]);
         let hash = self.state.hash_at(self.place, &self.header);
         let key = Key::new(&room[..length], hash);
-        if let Some(place) = self.state.put(&key, header, value, self.now) {
+        if let Some(place) = self.state.put(&key, header, value, self.now, Some(self.place)) {
             self.place = place;
         }
         self.header = self.state.pages.header(self.place);

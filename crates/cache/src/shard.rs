@@ -284,13 +284,14 @@ impl<'c> Shard<'c> {
         header.cas = store.new_cas.unwrap_or_else(|| self.state.next_cas());
         let cas = header.cas;
         self.state.counts.total_items += 1;
-        self.state.put(key, header, value, self.now).ok_or(Refused::TooLarge)?;
+        let there = old.map(|(place, _)| place);
+        self.state.put(key, header, value, self.now, there).ok_or(Refused::TooLarge)?;
         Ok(Stored { cas })
     }
 }
 
 impl State {
-    /// Writes an item in place of the one that may be there. None if it does not fit, which a
+    /// Writes an item in place of the one that may be `there`. None if it does not fit, which a
     /// cache that was made cannot say.
     pub(crate) fn put(
         &mut self,
@@ -298,11 +299,12 @@ impl State {
         mut header: Header,
         value: &[u8],
         now: u32,
+        there: Option<Place>,
     ) -> Option<Place> {
         header.key_bytes = key.bytes().len() as u8;
         header.value_bytes = value.len() as u32;
         header.pages = (value.len() / PAGE_BYTES) as u16;
-        if let Some(place) = self.locate(key)
+        if let Some(place) = there
             && let Some(place) = self.put_in_place(place, &mut header, value)
         {
             return Some(place);
