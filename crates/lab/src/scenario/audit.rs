@@ -6,8 +6,19 @@ use super::section::{Entry, Section, Value};
 use crate::limits::SCENARIO_STEPS_MAX;
 use crate::plan::{Audit, Keeps, List, Number, Operation, Pages, Promise, Step};
 
-/// The audit; a mistake leaves out what it is in.
-pub(super) fn read(
+/// The audit of a scenario; none promises nothing. A mistake leaves out what it is in.
+pub(super) fn whole(
+    root: &Section<'_>,
+    known: (&Names, &[Operation]),
+    around: &Around<'_>,
+) -> Audit {
+    let Some(section) = root.section("audit") else { return Audit::default() };
+    let audit = read(&section, known, around);
+    section.close();
+    audit
+}
+
+fn read(
     section: &Section<'_>,
     (names, operations): (&Names, &[Operation]),
     around: &Around<'_>,

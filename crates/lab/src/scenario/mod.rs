@@ -38,7 +38,7 @@ use crate::limits::{
     DURATION_MAX, REQUEST_TIMEOUT_MAX, SCENARIO_BYTES_MAX, VARIABLES_MAX, ZIPF_EXPONENT_MAX,
     ZIPF_KEYS_MAX,
 };
-use crate::plan::{Audit, Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
+use crate::plan::{Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
 use files::Files;
 use mistakes::{Book, hint};
 use operations::{Around, Names};
@@ -217,12 +217,7 @@ impl<'a> Reader<'a> {
         };
         let operations = operations.map(|section| operations::read(&section, &around, pacing));
         let performed = operations.as_ref().and_then(|(operations, _)| operations.as_deref());
-        let audit = names.as_ref().zip(performed).zip(root.section("audit"));
-        let audit = audit.map_or_else(Audit::default, |(known, section)| {
-            let audit = audit::read(&section, known, &around);
-            section.close();
-            audit
-        });
+        let audit = names.as_ref().zip(performed).map(|known| audit::whole(root, known, &around));
         let parts = names.map(|names| self.parts(root, &names));
         let frame = self.frame(root);
         let (parts, loading, (operations, trails)) = (parts?, loading?, operations?);
@@ -241,7 +236,7 @@ impl<'a> Reader<'a> {
             data: data?,
             background: parts.background,
             gates: parts.gates,
-            audit,
+            audit: audit.unwrap_or_default(),
             ..frame
         };
         if self.book.is_empty()
