@@ -311,3 +311,23 @@ fn document_key(key: &[u8]) -> Result<Key, String> {
     let text = std::str::from_utf8(key).map_err(|_| "a durable collection's keys are UTF-8")?;
     Key::new(text).map_err(|error| line_of(&error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_and_not_long() {
+        assert_eq!(line_of(&"no\r\nspace"), "nospace");
+        assert_eq!(line_of(&"ü".repeat(TROUBLE_BYTES_MAX)).len(), TROUBLE_BYTES_MAX);
+    }
+
+    #[test]
+    fn flags_are_a_parameter_of_the_media_type() {
+        for flags in [0, 1, u32::MAX] {
+            assert_eq!(flags_of(&media_type(flags)), flags);
+        }
+        assert_eq!(flags_of(&MediaType::Json), 0);
+        assert_eq!(flags_of(&MediaType::Other("application/octet-stream;flags=x".into())), 0);
+    }
+}

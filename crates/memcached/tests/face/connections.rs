@@ -1,7 +1,9 @@
 //! Connections that are many, slow, half closed, idle, or want too much.
 
 use crate::server::{PATIENCE, Server, options};
-use memcached::limits::{ANSWERS_BYTES_MAX, KEPT_BYTES_MAX};
+use memcached::limits::{
+    ANSWERS_BYTES_MAX, DUMP_BYTES_MAX, KEPT_BYTES_MAX, SIZES_ITEMS_MAX, THREADS_MAX,
+};
 use memcached::{Face, FaceOptions, Place, StartError};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -207,6 +209,16 @@ fn a_unix_socket_is_served_and_goes_with_the_face() {
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
 }
 
+#[test]
+fn there_are_as_many_threads_as_there_may_be() {
+    for threads in [0, THREADS_MAX + 1] {
+        let started = Face::start(&FaceOptions { threads, ..options() }, start_cache());
+        assert!(matches!(started, Err(StartError::Threads { got }) if got == threads));
+    }
+    let most = FaceOptions { threads: THREADS_MAX, ..options() };
+    assert_eq!(Server::start_with(&most, 16 << 20).answers(b"mn\r\n"), b"MN\r\n");
+}
+
 fn start_cache() -> Arc<cache::Cache> {
     Arc::new(cache::Cache::new(&cache::Settings::new(16 << 20, 1)).unwrap())
 }
@@ -315,4 +327,21 @@ fn reports_tell_what_was_done() {
         ("0".into(), "99".into())
     );
     assert!(value(&general, "total_connections").parse::<u64>().unwrap() < 3);
+}
+
+#[test]
+fn reports_about_items_are_cut() {
+    let server = Server::start_with(&options(), 160 << 20);
+    let mut stream = server.stream();
+    let mut sets = Vec::new();
+    for number in 0..=SIZES_ITEMS_MAX {
+        sets.extend_from_slice(format!("set k{number} 0 0 1 noreply\r\nx\r\n").as_bytes());
+    }
+    stream.write_all(&sets).unwrap();
+    stream.write_all(b"mn\r\n").unwrap();
+    expect(&mut stream, b"MN\r\n");
+    let sizes = String::from_utf8(server.answers(b"stats sizes\r\n")).unwrap();
+    assert!(sizes.starts_with("STAT sizes_status cut\r\n"), "{sizes}");
+    let dump = server.answers(b"stats cachedump 1 0\r\n").len();
+    assert!((DUMP_BYTES_MAX..DUMP_BYTES_MAX + 400).contains(&dump), "{dump}");
 }

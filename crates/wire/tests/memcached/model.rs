@@ -274,6 +274,9 @@ impl Model {
                     Mode::Append => [&old.data[..], &entry.data].concat(),
                     _ => [&entry.data[..], &old.data].concat(),
                 };
+                if both.len() > VALUE_BYTES_MAX {
+                    return Err(Code::NotStored);
+                }
                 (entry.flags, entry.expires) = (old.flags, old.expires);
                 (entry.data, entry.is_binary) = (both, false);
             }
