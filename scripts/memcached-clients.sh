@@ -32,6 +32,7 @@ fi
 
 place=$(mktemp -d)
 "$sarsen" serve --data "$place/data" --listen 127.0.0.1:0 --memory 64M --memcached 127.0.0.1:0 \
+    --memcached-collection notes 127.0.0.1:0 \
     >"$place/said" 2>"$place/log" &
 server=$!
 trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true; rm -rf "$place"' EXIT
@@ -41,14 +42,17 @@ while ! grep -q '^url' "$place/said"; do
     kill -0 $server 2>/dev/null || fail "the server did not start: $(cat "$place/log")"
     sleep 0.1
 done
-port=$(sed -n 's/^memcached  *127\.0\.0\.1:\([0-9]*\).*/\1/p' "$place/said")
+port=$(sed -n 's/^memcached  *127\.0\.0\.1:\([0-9]*\): a cache.*/\1/p' "$place/said")
+durable=$(sed -n 's/^memcached  *127\.0\.0\.1:\([0-9]*\): the collection.*/\1/p' "$place/said")
 
 # -a: the text protocol alone; -t: seconds for an answer.
-memccapable -h 127.0.0.1 -p "$port" -a -t 30 >"$place/memcapable" 2>&1 || {
-    cat "$place/memcapable" >&2
-    fail "memcapable found that this is not memcached"
-}
-tail -n 1 "$place/memcapable"
+for one in "$port" "$durable"; do
+    memccapable -h 127.0.0.1 -p "$one" -a -t 30 >"$place/memcapable" 2>&1 || {
+        cat "$place/memcapable" >&2
+        fail "memcapable found that this is not memcached"
+    }
+    tail -n 1 "$place/memcapable"
+done
 "$tools/python/bin/python" scripts/memcached-clients/pymemcache_client.py "$port" || fail "pymemcache failed"
 cp scripts/memcached-clients/client.cjs "$tools/"
 node "$tools/client.cjs" "$port" || fail "the Node client failed"
