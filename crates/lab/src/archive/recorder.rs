@@ -227,6 +227,8 @@ fn push_tagged<'a>(tagged: &mut Vec<(String, &'a Latency)>, tag: &str, tally: &'
     for class in StatusClass::ALL {
         tally.by_status(class).into_iter().for_each(|latency| push(class.name(), latency));
     }
+    tally.planned_cycles().into_iter().for_each(|latency| push("cycle-planned", latency));
+    tally.actual_cycles().into_iter().for_each(|latency| push("cycle-actual", latency));
     tally.messages().into_iter().for_each(|latency| push("message", latency));
 }
 

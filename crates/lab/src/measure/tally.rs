@@ -44,6 +44,9 @@ pub struct Tally {
     laps: Spans,
     /// By the class of the last reply; none while there are none.
     by_status: [Option<Box<Latency>>; StatusClass::ALL.len()],
+    /// Of paced operations, from start to start: as planned, and as it was. None while there are
+    /// none.
+    spacing: [Option<Box<Latency>>; 2],
     /// None while there are none: most operations wait for none.
     messages: Option<Box<Latency>>,
 }
@@ -92,6 +95,7 @@ impl Tally {
             busy: Spans::default(),
             laps: Spans::default(),
             by_status: [const { None }; StatusClass::ALL.len()],
+            spacing: [const { None }; 2],
             messages: None,
         }
     }
@@ -115,6 +119,10 @@ impl Tally {
         if let Some(cycle) = done.cycle {
             self.cycles += 1;
             self.cycle_time += cycle;
+            for (latency, time) in self.spacing.iter_mut().zip([Some(cycle), done.lap]) {
+                let Some(time) = time else { continue };
+                latency.get_or_insert_with(|| Box::new(Latency::new())).record(time);
+            }
         }
         match done.failure {
             Some((class, why)) => self.errors.add(class, why),
@@ -138,6 +146,9 @@ impl Tally {
         self.busy.merge(&other.busy);
         self.laps.merge(&other.laps);
         for (latency, more) in self.by_status.iter_mut().zip(&other.by_status) {
+            merge_some(latency, more.as_deref());
+        }
+        for (latency, more) in self.spacing.iter_mut().zip(&other.spacing) {
             merge_some(latency, more.as_deref());
         }
         merge_some(&mut self.messages, other.messages.as_deref());
@@ -223,6 +234,17 @@ impl Tally {
         &self.laps
     }
 
+    /// The times from a user's planned start of the operation before to that of this one; nothing
+    /// if none is paced.
+    pub fn planned_cycles(&self) -> Option<&Latency> {
+        self.spacing[0].as_deref()
+    }
+
+    /// The same from when they did start, of the closed model.
+    pub fn actual_cycles(&self) -> Option<&Latency> {
+        self.spacing[1].as_deref()
+    }
+
     /// The mean time from a user's planned start of the operation before to that of this one;
     /// nothing if none is paced.
     pub fn cycle(&self) -> Option<Duration> {
@@ -292,6 +314,19 @@ mod tests {
         let counts = StatusClass::ALL.map(|class| tally.by_status(class).map(Latency::count));
         assert_eq!(counts, [Some(2), Some(1), Some(1), Some(1), Some(1)]);
         assert!(StatusClass::ALL.iter().all(|class| Tally::new().by_status(*class).is_none()));
+    }
+
+    #[test]
+    fn cycles_are_kept_as_planned_and_as_they_were() {
+        let mut tally = Tally::new();
+        tally.record(&Done { lap: Some(7 * MS), ..done(None) });
+        // Nobody planned when this was to start.
+        tally.record(&Done { cycle: None, lap: Some(9 * MS), ..done(None) });
+        let mut all = Tally::new();
+        assert!(all.planned_cycles().is_none() && all.actual_cycles().is_none());
+        all.merge(&tally);
+        let longest = |cycles: Option<&Latency>| cycles.unwrap().max_ms().unwrap().round();
+        assert_eq!((longest(all.planned_cycles()), longest(all.actual_cycles())), (5.0, 7.0));
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn operations(operations: &[(String, Tally)]) -> Value {
             "latency_by_status_ms": by_status(tally),
             "messages": messages(tally),
             "cache": cache(tally),
+            "cycle_ms": cycles(tally),
             "cycle_s": tally.cycle().map(|cycle| cycle.as_secs_f64()),
         });
         (name.clone(), figures)
@@ -88,6 +89,16 @@ fn by_status(tally: &Tally) -> Value {
     let one =
         |class: StatusClass| Some((class.name().to_owned(), counted(tally.by_status(class)?)));
     Value::Object(StatusClass::ALL.into_iter().filter_map(one).collect())
+}
+
+/// From start to start, as planned and as it was; nothing if it is not paced.
+fn cycles(tally: &Tally) -> Value {
+    match (tally.planned_cycles(), tally.actual_cycles()) {
+        (None, _) => Value::Null,
+        (Some(planned), actual) => {
+            json!({ "planned": counted(planned), "actual": actual.map(counted) })
+        }
+    }
 }
 
 /// Nothing if none was waited for.

@@ -3,7 +3,7 @@
 use crate::{Site, plan};
 use hdrhistogram::Histogram;
 use lab::archive::{About, Spec};
-use lab::plan::{Check, HttpStep, Keeps, Promise, Step, Template};
+use lab::plan::{Check, Distribution, HttpStep, Keeps, Pacing, Promise, Step, Template};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -123,6 +123,8 @@ fn times_by_class_of_status_add_up_to_all() {
     let (site, mut plan) = (Site::new(), plan());
     let Step::Http(step) = &mut plan.operations[1].steps[0] else { panic!("a request") };
     step.checks = vec![Check::Status(vec![404])];
+    let pause = Distribution::Fixed(std::time::Duration::from_millis(2));
+    plan.operations[0].pacing = Pacing::Cycle(pause);
     let recorded = site.record(&plan);
     let (report, folder) = (recorded.result.unwrap(), recorded.kept.unwrap());
     let found = merged(&folder.join("measured.hlog"));
@@ -132,6 +134,12 @@ fn times_by_class_of_status_add_up_to_all() {
     // They failed, and their times are kept all the same.
     assert_eq!((count("other__too:2xx"), count("other__too:service")), (other.operations(), 0));
     assert!(other.operations() > 0);
+    let planned = hit.planned_cycles().unwrap().count();
+    assert!(planned > 0 && count("hit:cycle-planned") == planned, "{planned}");
+    assert_eq!(count("hit:cycle-actual"), hit.actual_cycles().unwrap().count());
+    assert_eq!(count("other__too:cycle-planned"), 0);
+    let told = &report.to_json()["operations"]["hit"]["cycle_ms"];
+    assert_eq!(told["planned"]["count"].as_u64(), Some(planned));
 }
 
 /// Every line of a log, decoded as another reader would, added up by tag.
