@@ -10,7 +10,7 @@ use crate::memory_cache::{self, MemoryCache, MemoryCacheError};
 use crate::watch::{Watch, Watched};
 use cache::Cache;
 use faces::access::TokenFile;
-use faces::limits::{CONNECTIONS_MAX, REACTORS_MAX};
+use faces::limits::REACTORS_MAX;
 use faces::{ListenError, Live, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use memcached::{Face, StartError};
@@ -206,7 +206,7 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
         tls: files.map(|(certificate, key)| TlsOptions { listen, certificate, key }),
         trusted_proxies: arguments.trusted_proxies.clone(),
         proxy_fields: arguments.proxy_fields,
-        connections_max: machine::connections(CONNECTIONS_MAX),
+        connections_max: memcached_faces::connections(arguments).0,
         tokens: Some(TokenFile::of(&arguments.data)),
         insecure_no_tls: arguments.insecure_no_tls,
         cors_origins: arguments.cors_origins.clone(),

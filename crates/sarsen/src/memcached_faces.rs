@@ -48,11 +48,25 @@ pub fn of_collections(
     faces.collect()
 }
 
+/// Connections that HTTP may have, and each face for memcached clients. Where there are not
+/// descriptors for all, those have three fifths, so that together they leave the repository what
+/// it needs.
+pub fn connections(arguments: &ServeArguments) -> (usize, usize) {
+    let http = faces::limits::CONNECTIONS_MAX;
+    let caches = usize::from(!arguments.memcached.is_empty());
+    let faces = caches + arguments.memcached_collections.len();
+    let all = http + faces * CONNECTIONS_MAX;
+    match machine::connections(all) {
+        room if faces == 0 || room >= all => (room.min(http), CONNECTIONS_MAX),
+        room => (http.min(room * 2 / 5), CONNECTIONS_MAX.min(room * 3 / 5 / faces)),
+    }
+}
+
 fn options(arguments: &ServeArguments, places: Vec<Place>) -> FaceOptions {
     FaceOptions {
         places,
         threads: arguments.cache_threads.unwrap_or_else(|| machine::cores().min(THREADS_MAX)),
-        connections_max: machine::connections(CONNECTIONS_MAX),
+        connections_max: connections(arguments).1,
         idle_timeout: arguments.memcached_idle,
         auth: arguments.memcached_auth.clone(),
     }
@@ -79,4 +93,21 @@ fn closed(
                 .to_owned()
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faces_share_the_descriptors() {
+        let http = faces::limits::CONNECTIONS_MAX;
+        let none = ServeArguments::default();
+        assert_eq!(connections(&none).0, machine::connections(http));
+        let place: Place = "127.0.0.1:0".parse().expect("a place");
+        let both = ServeArguments { memcached: vec![place], ..none };
+        let (of_http, of_memcached) = connections(&both);
+        let together = of_http + of_memcached;
+        assert!(together <= machine::connections(http + CONNECTIONS_MAX), "{together}");
+    }
 }
