@@ -7,6 +7,8 @@
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-lab     measure the lab beside wrk, oha and k6, in some minutes
+#   make bench-memcached
+#                      measure the cache beside memcached, in half an hour
 #   make bench-pages   measure pages of an application beside Express and PostgreSQL, in half an hour
 #   make bench-glass   measure the counter as it was measured in October 2007, in ten minutes
 #   make bench-repository
@@ -58,9 +60,9 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter
 
-.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-pages bench-glass bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-memcached bench-pages bench-glass bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -128,6 +130,10 @@ bench-lab: build
 	@scripts/setup.sh nginx wrk taskset
 	@scripts/load-tools.sh "$${CARGO_TARGET_DIR:-target}/load-tools"
 	cargo xtask bench-lab $(ROUNDS) $(LOAD_SECONDS)
+
+bench-memcached: build
+	@scripts/setup.sh memcached taskset
+	cargo xtask bench-memcached $(ROUNDS) $(SECONDS) $(if $(ONLY),--only '$(ONLY)')
 
 bench-pages: build
 	@peers/setup.sh pages

@@ -12,6 +12,7 @@ use bench::BenchError;
 use bench::documents::{self, Documents, Side};
 use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
+use bench::memcached::{self, Memcached};
 use bench::pages::{self, Pages};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure it beside nginx and the servers of peers/
        cargo xtask bench-glass ROUNDS SECONDS
                                             measure the counter as it was in October 2007
+       cargo xtask bench-memcached ROUNDS SECONDS [--only TEXT] [--same]
+                                            measure its cache beside memcached
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
 
@@ -47,6 +50,14 @@ fn main() -> ExitCode {
         ["bench-documents", rounds, seconds, options @ ..] => {
             match (rounds.parse(), seconds.parse(), Options::parse(options)) {
                 (Ok(rounds), Ok(seconds), Some(options)) => compare(rounds, seconds, options),
+                _ => usage(),
+            }
+        }
+        ["bench-memcached", rounds, seconds, options @ ..] => {
+            match (rounds.parse(), seconds.parse(), of_memcached(options)) {
+                (Ok(rounds), Ok(seconds), Some((only, is_same))) => {
+                    measure_memcached((rounds, seconds), only, is_same)
+                }
                 _ => usage(),
             }
         }
@@ -93,6 +104,25 @@ impl Options {
                 }
                 _ => return None,
             }
+        }
+    }
+}
+
+/// Options of `bench-memcached`: which rows, and whether both sides are memcached.
+fn of_memcached(mut words: &[&str]) -> Option<(String, bool)> {
+    let mut options = (String::new(), false);
+    loop {
+        words = match words {
+            [] => return Some(options),
+            ["--only", only, rest @ ..] => {
+                options.0 = (*only).to_owned();
+                rest
+            }
+            ["--same", rest @ ..] => {
+                options.1 = true;
+                rest
+            }
+            _ => return None,
         }
     }
 }
@@ -150,6 +180,18 @@ fn measure_lab(rounds: usize, seconds: u64) -> ExitCode {
         sarsen: target.join("release/sarsen"),
         tools: target.join("load-tools"),
         folder: target.join("bench-lab"),
+    }))
+}
+
+fn measure_memcached((rounds, seconds): (usize, u64), only: String, is_same: bool) -> ExitCode {
+    let target = target();
+    report(memcached::run(&Memcached {
+        rounds,
+        seconds,
+        only,
+        is_same,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-memcached"),
     }))
 }
 

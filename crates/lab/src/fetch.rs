@@ -2,11 +2,16 @@
 //! reads whole bodies within a bound, and measures nothing.
 
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::plan::{Transport, Trust};
 use crate::target::Origin;
+use crate::transport::{explain, tls_config};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConnection, StreamOwned};
 
 /// What came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +25,8 @@ pub(crate) struct Page {
 pub(crate) enum FetchError {
     #[error("cannot connect: {0}")]
     Connect(#[source] io::Error),
-    #[error("it is https, which only the load itself speaks; give an http URL")]
-    Tls,
+    #[error("{0}")]
+    Tls(String),
     #[error("the connection broke: {0}")]
     Broken(#[source] io::Error),
     #[error("the reply is no HTTP/1.1: {0}")]
@@ -33,21 +38,54 @@ pub(crate) enum FetchError {
 /// Somebody who asks one server.
 pub(crate) struct Fetcher {
     origin: Origin,
+    /// Whose certificates are accepted.
+    trust: Trust,
     headers: Vec<(String, String)>,
     timeout: Duration,
     bytes_max: usize,
     /// The connection, if the server has kept it.
-    stream: Option<TcpStream>,
+    stream: Option<Connection>,
+}
+
+/// A connection, with TLS or without.
+enum Connection {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+impl Read for Connection {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Connection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
 }
 
 impl Fetcher {
     pub(crate) fn new(
-        origin: Origin,
+        (origin, trust): (Origin, &Trust),
         headers: Vec<(String, String)>,
         timeout: Duration,
         bytes_max: usize,
     ) -> Self {
-        Self { origin, headers, timeout, bytes_max, stream: None }
+        Self { origin, trust: trust.clone(), headers, timeout, bytes_max, stream: None }
     }
 
     /// Asks for a path. A kept connection that the server has closed meanwhile is made anew.
@@ -55,17 +93,51 @@ impl Fetcher {
     /// # Errors
     /// See [`FetchError`].
     pub(crate) fn get(&mut self, path: &str) -> Result<Page, FetchError> {
-        if self.origin.tls {
-            return Err(FetchError::Tls);
-        }
         if let Some(stream) = self.stream.take() {
             match self.ask(stream, path) {
                 Err(FetchError::Broken(_)) => {}
                 answer => return answer,
             }
         }
-        let stream = self.connect().map_err(FetchError::Connect)?;
+        let stream = self.open()?;
         self.ask(stream, path)
+    }
+
+    /// TLS as the load speaks it, whatever it speaks beyond.
+    fn shake_hands(&self, mut stream: TcpStream) -> Result<Connection, FetchError> {
+        let failed = |why: &dyn std::fmt::Display| FetchError::Tls(why.to_string());
+        let transport = Transport { trust: self.trust.clone(), ..Transport::default() };
+        let config = tls_config(&transport).map_err(|error| failed(&error))?;
+        let name = ServerName::try_from(self.origin.host.clone()).map_err(|why| failed(&why))?;
+        let connection = ClientConnection::new(Arc::clone(&config), name);
+        let mut connection = connection.map_err(|error| failed(&error))?;
+        while connection.is_handshaking() {
+            connection.complete_io(&mut stream).map_err(|why| failed(&explain(&why)))?;
+        }
+        Ok(Connection::Tls(Box::new(StreamOwned::new(connection, stream))))
+    }
+
+    /// Sends a whole request and gives the head of the reply as it came, interim ones before it.
+    /// The connection is not used again.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> Result<Vec<u8>, FetchError> {
+        let mut stream = self.open()?;
+        let sent = stream.write_all(request).and_then(|()| stream.flush());
+        sent.map_err(FetchError::Broken)?;
+        let mut input = Input { stream: &mut stream, bytes: Vec::new(), read: 0 };
+        input.head()?;
+        input.bytes.truncate(input.read);
+        Ok(input.bytes)
+    }
+
+    fn open(&self) -> Result<Connection, FetchError> {
+        let stream = self.connect().map_err(FetchError::Connect)?;
+        match self.origin.tls {
+            true => self.shake_hands(stream),
+            false => Ok(Connection::Plain(stream)),
+        }
     }
 
     fn connect(&self) -> io::Result<TcpStream> {
@@ -84,13 +156,14 @@ impl Fetcher {
         Err(refusal)
     }
 
-    fn ask(&mut self, mut stream: TcpStream, path: &str) -> Result<Page, FetchError> {
+    fn ask(&mut self, mut stream: Connection, path: &str) -> Result<Page, FetchError> {
         let mut request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n", self.origin.authority());
         for (name, value) in &self.headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
         request.push_str("\r\n");
-        stream.write_all(request.as_bytes()).map_err(FetchError::Broken)?;
+        let sent = stream.write_all(request.as_bytes()).and_then(|()| stream.flush());
+        sent.map_err(FetchError::Broken)?;
         let mut input = Input { stream: &mut stream, bytes: Vec::new(), read: 0 };
         let head = input.head()?;
         let body = input.body(&head, self.bytes_max)?;
@@ -111,7 +184,7 @@ struct Head {
 }
 
 struct Input<'a> {
-    stream: &'a mut TcpStream,
+    stream: &'a mut Connection,
     bytes: Vec<u8>,
     /// How many of them are done with.
     read: usize,
@@ -269,7 +342,12 @@ mod tests {
             }
         });
         let target: crate::target::Target = format!("http://127.0.0.1:{port}/").parse().unwrap();
-        Fetcher::new(target.origin(), vec![("Accept".into(), "*/*".into())], 60 * SECOND, 10)
+        Fetcher::new(
+            (target.origin(), &Trust::default()),
+            vec![("Accept".into(), "*/*".into())],
+            60 * SECOND,
+            10,
+        )
     }
 
     #[test]
@@ -316,7 +394,8 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         drop(listener);
         let target: crate::target::Target = format!("http://127.0.0.1:{port}/").parse().unwrap();
-        let mut fetcher = Fetcher::new(target.origin(), Vec::new(), SECOND, 10);
+        let mut fetcher =
+            Fetcher::new((target.origin(), &Trust::default()), Vec::new(), SECOND, 10);
         assert!(matches!(fetcher.get("/"), Err(FetchError::Connect(_))));
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Most users of one run. More: `PlanError::Users`.
-pub const USERS_MAX: usize = 10_000;
+/// Most users of one run: 1,000 connections with 16 on each fit. More: `PlanError::Users`.
+pub const USERS_MAX: usize = 20_000;
 
 /// Most operations a second of the open model. More: the command line is refused; a scenario's is
 /// bound by what the generator can send, which `send lag` tells.
@@ -42,6 +42,10 @@ pub const REQUEST_BODIES_BYTES_MAX: usize = 256 << 20;
 /// Largest value of a cache's item, in bytes. Larger in a plan: `PlanError::Items`; in a reply: an
 /// error of class malformed.
 pub const ITEM_BYTES_MAX: usize = 1_000_000;
+
+/// Largest value of the items like Twitter's, in bytes. The law of their lengths has none; one in
+/// 7 million would be larger, and is cut.
+pub const TWITTER_BYTES_MAX: usize = 100_000;
 
 /// Largest head of a reply, in bytes. Larger: an error of class malformed.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
@@ -148,7 +152,7 @@ pub const DATA_COLUMNS_MAX: usize = 256;
 pub const ZIPF_KEYS_MAX: u64 = 1 << 40;
 
 /// Largest exponent of Zipf's law. Larger: `PlanError::Exponent`.
-pub const ZIPF_EXPONENT_MAX: f64 = 1.5;
+pub const ZIPF_EXPONENT_MAX: f64 = 5.0;
 
 /// Longest latency the histograms tell apart. Longer ones are recorded as this one.
 pub const LATENCY_MAX: Duration = Duration::from_secs(60 * 60);
@@ -206,6 +210,9 @@ pub const RUN_DATA_BYTES_MAX: u64 = 64 << 20;
 /// Most jobs that wait in a queue. More: `QueueError::Full`.
 pub const QUEUE_JOBS_MAX: usize = 1_000;
 
+/// How far ahead a job may be put off. Further: a usage error.
+pub const QUEUE_AHEAD_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
 /// Most tags of a run. More: `ArchiveError::Tags`.
 pub const RUN_TAGS_MAX: usize = 32;
 
@@ -251,6 +258,12 @@ pub const LOSSES_TOLD_MAX: usize = 10;
 /// Seconds in a row in which every connection is refused or broken, after which a server is taken
 /// to have gone for good: the run ends as FAILED with what was measured.
 pub const SERVER_AWAY_MAX: u64 = 10;
+
+/// Most cells of a grid. More: `GridError::Cells`.
+pub const GRID_CELLS_MAX: usize = 1_000;
+
+/// Most runs of the search for the highest rate. More: it ends without an answer.
+pub const SEARCH_TRIALS_MAX: usize = 100;
 
 /// Largest scenario file, in bytes. Larger: it is refused.
 pub const SCENARIO_BYTES_MAX: usize = 1 << 20;

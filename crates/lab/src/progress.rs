@@ -60,6 +60,11 @@ impl Meter {
         Self { timetable, counters, last: timetable.start, last_successes: 0, last_cpu: used() }
     }
 
+    /// Goes by another timetable from now on.
+    pub(crate) fn extend(&mut self, timetable: Timetable) {
+        self.timetable = timetable;
+    }
+
     /// When the next tick is due.
     pub(crate) fn next(&self) -> Instant {
         self.last + PERIOD

@@ -220,3 +220,65 @@ fn a_run_that_is_ended_wakes_everybody_and_is_void() {
     rare.background = vec![Background { operation: 2, rate: 0.001 }];
     ended(&mut rare, Duration::ZERO);
 }
+
+/// Wants a run to be longer, once for each of these.
+struct Insatiable(Vec<Duration>);
+
+impl Watch for Insatiable {
+    fn tick(&mut self, _: &Tick) {}
+
+    fn second(&mut self, _: &Interval) {}
+
+    fn extends(&mut self) -> Duration {
+        self.0.pop().unwrap_or_default()
+    }
+}
+
+/// A run of two seconds on two threads, made longer by 300 and 200 ms.
+fn extended(plan: &mut Plan) -> (Findings, Report) {
+    plan.phases.measured = 2_000 * MS;
+    plan.threads = 2;
+    let findings = run(plan, &mut Insatiable(vec![200 * MS, 300 * MS])).unwrap();
+    assert_eq!((findings.measured, findings.extended), (2_500 * MS, 500 * MS));
+    let report = Report::new(plan, &findings);
+    let notes = report.verdict.notes.join("\n");
+    assert!(notes.contains("made 0.5 s longer while it went on"), "{notes}");
+    (findings, report)
+}
+
+#[test]
+fn a_run_can_be_made_longer_whatever_users_wait_for() {
+    let hour = 3_600_000 * MS;
+    extended(&mut plan(Law::None));
+    let mut paced = plan(Law::None);
+    for operation in &mut paced.operations {
+        operation.pacing = Pacing::Cycle(Distribution::Fixed(400 * MS));
+    }
+    let (_, report) = extended(&mut paced);
+    // Nobody begins earlier than it should, however often it looks at the clock.
+    let operations = report.measured.operations() + report.drain.operations();
+    assert!((2..=14).contains(&operations), "{operations}");
+    let mut open = plan(Law::None);
+    let rate = vec![Stage::flat(100.0, 2_000 * MS)];
+    open.load = Load::Open { rate, arrivals: Arrivals::Even, in_flight_max: 50 };
+    let (findings, report) = extended(&mut open);
+    let arrivals = report.measured.operations() + findings.totals.dropped();
+    assert!((249..=251).contains(&arrivals), "{arrivals}");
+    let mut rare = plan(Law::None);
+    let rate = vec![Stage::flat(0.001, hour)];
+    rare.load = Load::Open { rate, arrivals: Arrivals::Even, in_flight_max: 2 };
+    extended(&mut rare);
+}
+
+#[test]
+fn nothing_is_longer_than_it_may_be_or_extended_at_its_very_end() {
+    let mut plan = plan(Law::None);
+    plan.phases.measured = 500 * MS;
+    // Less than a second is left from the beginning.
+    let findings = run(&plan, &mut Insatiable(vec![3_000 * MS])).unwrap();
+    assert_eq!((findings.measured, findings.extended), (500 * MS, Duration::ZERO));
+    plan.phases.measured = 1_500 * MS;
+    let day = lab::limits::DURATION_MAX;
+    let findings = run(&plan, &mut Insatiable(vec![day])).unwrap();
+    assert_eq!((findings.measured, findings.extended), (1_500 * MS, Duration::ZERO));
+}

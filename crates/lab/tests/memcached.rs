@@ -7,7 +7,7 @@ use lab::engine::{Findings, Phase, Watch, run};
 use lab::measure::{ErrorClass, Interval, Tally};
 use lab::plan::{
     Class, Items, KeyLengths, Load, MemcachedCommand, MemcachedStep, Mix, Operation, Pacing, Piece,
-    Plan, Protocol, Stage, Step, Template, Values,
+    Plan, Protocol, Stage, Step, Template, TimeToLive, Values,
 };
 use lab::progress::Tick;
 use lab::report::Report;
@@ -22,8 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-const GET: MemcachedCommand = MemcachedCommand::Get { verify: true, fill: true };
-const SET: MemcachedCommand = MemcachedCommand::Set { expires_s: 0 };
+const GET: MemcachedCommand =
+    MemcachedCommand::Get { verify: true, fill: Some(TimeToLive::FOREVER) };
+const SET: MemcachedCommand = MemcachedCommand::Set { expires: TimeToLive::FOREVER };
 
 /// A memcached that goes with the test.
 struct Server {
@@ -63,6 +64,13 @@ impl Server {
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).unwrap();
         line
+    }
+
+    /// How many seconds an item has left.
+    fn time_to_live(&self, key: &str) -> u64 {
+        let line = self.ask(&format!("mg {key} t\r\n"));
+        let left = line.trim_end().strip_prefix("HD t").map(str::parse);
+        left.unwrap_or_else(|| panic!("{line}")).unwrap_or_else(|_| panic!("{line}"))
     }
 
     fn items(&self) -> u64 {
@@ -203,7 +211,7 @@ fn the_other_commands() {
     for meta in [false, true] {
         let operations = vec![
             operation("incr", MemcachedCommand::Increment { by: 2 }),
-            operation("touch", MemcachedCommand::Touch { expires_s: 900 }),
+            operation("touch", MemcachedCommand::Touch { expires: TimeToLive::seconds(900) }),
             operation("delete", MemcachedCommand::Delete),
         ];
         let mut plan = plan(server.address, operations);
@@ -240,7 +248,7 @@ fn a_wrong_value_is_an_error() {
         assert!(first.contains("key-7") && first.contains("5 bytes"), "{first}");
         // Who does not look does not mind.
         steps(&mut plan)
-            .for_each(|step| step.command = MemcachedCommand::Get { verify: false, fill: false });
+            .for_each(|step| step.command = MemcachedCommand::Get { verify: false, fill: None });
         assert_eq!(all(&found(&plan), 0).errors().to_string(), "");
     }
 }
@@ -295,7 +303,7 @@ fn servers_that_do_wrong_are_told_by_class() {
         (b"VALUE key", ErrorClass::Timeout),
         (b"", ErrorClass::Timeout),
     ] {
-        let get = operation("get", MemcachedCommand::Get { verify: true, fill: false });
+        let get = operation("get", MemcachedCommand::Get { verify: true, fill: None });
         for pipeline in [1, 8] {
             let mut plan = plan(answering(answer), vec![get.clone()]);
             plan.phases.count = Some(16);
@@ -364,46 +372,97 @@ fn plans_that_cannot_be_run_are_refused() {
     assert!(items.contains("classes"), "{items}");
 }
 
+/// A scenario that ships on 2,000 items, with `changes` of its variables.
+fn ships(server: &Server, name: &str, changes: &[(&str, &str)]) -> Scenario {
+    let shipped = shipped().iter().find(|shipped| shipped.name == name).unwrap();
+    let source = Source { name, text: shipped.text, folder: None };
+    let all = [("items_count", "2000"), ("connections", "8"), ("skew", "0.99")];
+    let all = all.iter().chain(changes).map(|(name, value)| (name.to_string(), value.to_string()));
+    let overrides = Overrides {
+        servers: vec![(None, format!("memcached://{}", server.address))],
+        variables: all.collect(),
+        ..Overrides::default()
+    };
+    Scenario::read(source, &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Puts the items in and performs 4,000 operations.
+fn populate_and_run(server: &Server, scenario: &Scenario) -> Findings {
+    assert_eq!(server.ask("flush_all\r\n"), "OK\r\n");
+    for hook in &scenario.setup {
+        let findings = found(&hook.plan);
+        let phases = [Phase::RampUp, Phase::Measured, Phase::Drain];
+        let operations = || 0..hook.plan.operations.len();
+        let all = phases.map(|phase| findings.totals.phase(phase, operations()));
+        assert_eq!(all.iter().map(Tally::successes).sum::<u64>(), 2_000);
+        assert_eq!(all.iter().map(|tally| tally.errors().total()).sum::<u64>(), 0);
+        assert_eq!(server.items(), 2_000);
+    }
+    let mut plan = scenario.plan.clone();
+    plan.phases.ramp_up = Duration::ZERO;
+    plan.phases.measured = PATIENCE;
+    plan.phases.count = Some(4_000);
+    let users = plan.load.users_max() as f64;
+    plan.load = Load::Closed { users: vec![Stage::flat(users, PATIENCE)] };
+    let findings = found(&plan);
+    let (get, set) = (all(&findings, 0), all(&findings, 1));
+    assert_eq!((get.errors().to_string(), set.errors().to_string()), Default::default());
+    assert_eq!(get.operations() + set.operations(), 4_000);
+    findings
+}
+
 #[test]
-fn the_scenario_that_ships_runs() {
+fn the_seeds_benchmark_runs() {
     let server = Server::start(&[]);
-    let found_scenario = shipped().iter().find(|shipped| shipped.name == "memcached-olio").unwrap();
-    let source = Source { name: "memcached-olio", text: found_scenario.text, folder: None };
-    for (items, pipeline) in [("olio", "1"), ("etc", "4")] {
-        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let overrides = Overrides {
-            servers: vec![(None, format!("memcached://{}", server.address))],
-            variables: vec![
-                set("items_count", "2000"),
-                set("items", items),
-                set("pipeline", pipeline),
-                set("skew", "0.99"),
-            ],
-            users: Some(8),
-            ..Overrides::default()
-        };
-        let scenario = Scenario::read(source, &overrides).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(server.ask("flush_all\r\n"), "OK\r\n");
-        for hook in &scenario.setup {
-            let findings = found(&hook.plan);
-            let phases = [Phase::RampUp, Phase::Measured, Phase::Drain];
-            let operations = || 0..hook.plan.operations.len();
-            let all = phases.map(|phase| findings.totals.phase(phase, operations()));
-            assert_eq!(all.iter().map(Tally::successes).sum::<u64>(), 2_000);
-            assert_eq!(all.iter().map(|tally| tally.errors().total()).sum::<u64>(), 0);
-            assert_eq!(server.items(), 2_000);
-        }
-        let mut plan = scenario.plan.clone();
-        plan.phases.ramp_up = Duration::ZERO;
-        plan.phases.measured = PATIENCE;
-        plan.phases.count = Some(4_000);
-        plan.load = Load::Closed { users: vec![Stage::flat(8.0, PATIENCE)] };
-        let findings = found(&plan);
-        let (get, set) = (all(&findings, 0), all(&findings, 1));
-        assert_eq!((get.errors().to_string(), set.errors().to_string()), Default::default());
-        assert_eq!(get.operations() + set.operations(), 4_000);
+    for (items, pipeline, meta) in [("olio", "1", "false"), ("etc", "4", "true")] {
+        let changes = [("items", items), ("pipeline", pipeline), ("meta", meta)];
+        let scenario = ships(&server, "memcached-olio", &changes);
+        let findings = populate_and_run(&server, &scenario);
+        let get = all(&findings, 0);
         // 90 %, within four standard deviations.
         assert!((3_524..=3_676).contains(&get.operations()), "{}", get.operations());
         assert_eq!((get.hits(), get.misses()), (get.operations(), 0));
+        assert_eq!(findings.connections, 8);
     }
+}
+
+#[test]
+fn the_presets_run() {
+    let server = Server::start(&[]);
+    for meta in ["false", "true"] {
+        let scenario = ships(&server, "memcached-etc", &[("pipeline", "4"), ("meta", meta)]);
+        let findings = populate_and_run(&server, &scenario);
+        // 30 of 31, within four standard deviations.
+        let gets = all(&findings, 0).operations();
+        assert!((3_826..=3_916).contains(&gets), "{gets}");
+        let scenario = ships(&server, "memcached-twitter", &[("pipeline", "4"), ("meta", meta)]);
+        let findings = populate_and_run(&server, &scenario);
+        let gets = all(&findings, 0).operations();
+        assert!((2_479..=2_721).contains(&gets), "{gets}");
+        assert_eq!(all(&findings, 0).misses(), 0);
+        // As the server has it: in seconds from now.
+        let lives: u64 = server.time_to_live("tweet-0");
+        assert!((1..=1_200).contains(&lives), "{lives}");
+    }
+}
+
+#[test]
+fn what_has_expired_is_put_in_again() {
+    let server = Server::start(&[]);
+    let soon = [("ttl_min", "1s"), ("ttl_max", "1s")];
+    let scenario = ships(&server, "memcached-twitter", &soon);
+    let mut plan = scenario.plan.clone();
+    plan.phases.ramp_up = Duration::ZERO;
+    plan.phases.measured = 5 * SECOND;
+    plan.keys.count = 1;
+    plan.load = Load::Closed { users: vec![Stage::flat(1.0, PATIENCE)] };
+    let findings = found(&plan);
+    let get = all(&findings, 0);
+    assert_eq!(get.errors().to_string(), "");
+    // Whoever sets it makes it live on; reads alone see it end.
+    assert!(get.hits() > 0, "{}", get.hits());
+    plan.mix = Mix::Flat(vec![1.0, 0.0, 0.0]);
+    let get = all(&found(&plan), 0);
+    assert_eq!(get.errors().to_string(), "");
+    assert!(get.misses() >= 2, "{} misses in 5 s of lives of 1 s", get.misses());
 }

@@ -1,13 +1,13 @@
 //! `sarsen bench`: makes the lab's plan from the arguments, shows the run and prints its report.
 
-use crate::cli::{BenchArguments, Body};
+use crate::cli::{BenchArguments, Body, Common};
 use crate::exit::Exit;
 use crate::record::{self, RecordError};
 use lab::archive::{self, About, Spec};
 use lab::engine::RunError;
 use lab::hit::{Hit, Request};
 use lab::limits::REQUEST_BODY_BYTES_MAX;
-use lab::plan::{Endpoint, Gate};
+use lab::plan::{Gate, Transport};
 use lab::report::Report;
 use lab::target::TargetError;
 use lab::transport::ReachError;
@@ -16,6 +16,7 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why there is no report.
@@ -76,18 +77,18 @@ pub struct Finished {
 
 /// Runs to the end.
 pub fn run(arguments: BenchArguments) -> Result<Finished, BenchError> {
-    let (json, glass, quiet) = (arguments.json, arguments.glass, arguments.quiet);
+    let (json, glass, quiet) = (arguments.common.json, arguments.glass, arguments.common.quiet);
     let about = about(&arguments);
-    let endpoints = endpoints(&arguments.metrics)?;
+    let observe = arguments.common.observe()?;
     let mut plan = hit(arguments)?.plan();
-    plan.observe.endpoints = endpoints;
+    plan.observe = observe;
     let report = record::carry_out(&plan, quiet, about.as_ref())?;
     Ok(Finished { text: render(&report, json, glass), exit: exit_with(&report) })
 }
 
 /// What the archive is told, if it is to keep the run.
 fn about(arguments: &BenchArguments) -> Option<About> {
-    let runs = match (&arguments.runs, arguments.archive) {
+    let runs = match (&arguments.common.runs, arguments.archive) {
         (Some(runs), _) => runs.clone(),
         (None, true) => archive::folder(),
         (None, false) => return None,
@@ -103,17 +104,9 @@ fn about(arguments: &BenchArguments) -> Option<About> {
         data,
         arguments: words,
         build: record::build(),
-        host: !arguments.no_host,
+        host: !arguments.common.no_host,
         ..About::default()
     })
-}
-
-fn endpoints(urls: &[String]) -> Result<Vec<Endpoint>, TargetError> {
-    let name = |i: usize| if i == 0 { "metrics".to_owned() } else { format!("metrics-{}", i + 1) };
-    let endpoint = |(i, url): (usize, &String)| {
-        Ok(Endpoint { name: name(i), target: url.parse()?, headers: Vec::new(), only: Vec::new() })
-    };
-    urls.iter().enumerate().map(endpoint).collect()
 }
 
 /// Users of the open model come into being as they are needed, so there may be many.
@@ -121,8 +114,12 @@ const USERS_OPEN: usize = 1_000;
 
 const USERS_CLOSED: usize = 10;
 
+/// Of a request, if nothing is said.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
 fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
     let BenchArguments { method, headers, body, rate, users, mut gates, .. } = arguments;
+    let Common { seed, threads, timeout, trust, pids, .. } = arguments.common;
     let default = if rate.is_empty() { USERS_CLOSED } else { USERS_OPEN };
     let most = |levels: &[(f64, f64)]| {
         levels.iter().map(|(from, to)| from.max(*to)).reduce(f64::max).map(f64::ceil)
@@ -133,20 +130,20 @@ fn hit(arguments: BenchArguments) -> Result<Hit, BenchError> {
     }
     Ok(Hit {
         request: Request { method, headers, body: read_body(body)? },
-        transport: arguments.transport,
+        transport: Transport { trust, ..arguments.transport },
         users: most(&users).map_or(default, |users| users as usize),
         rate: most(&rate),
         levels: if rate.is_empty() { users } else { rate },
         arrivals: arguments.arrivals,
-        threads: arguments.threads,
+        threads: threads.unwrap_or(1),
         ramp_up: arguments.warm_up,
         duration: arguments.duration,
         count: arguments.requests,
         new_session: arguments.new_session,
         keys: arguments.keys,
-        seed: arguments.seed,
-        request_timeout: arguments.timeout,
-        server_pid: arguments.pid,
+        seed: seed.unwrap_or(1),
+        request_timeout: timeout.unwrap_or(TIMEOUT),
+        server_pid: pids.first().copied(),
         gates,
         ..Hit::new(arguments.url.parse()?)
     })

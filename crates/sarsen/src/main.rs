@@ -51,6 +51,12 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Exit {
+    if let Command::Bench(_) | Command::Run(_) | Command::Siege(_) | Command::NullServer(_) =
+        command
+    {
+        // Each user has a connection, or more.
+        machine::raise_descriptor_limit();
+    }
     match command {
         Command::Serve(arguments) => serve(&arguments),
         Command::New(arguments) => match new::run(&arguments) {

@@ -60,6 +60,18 @@ pub fn run(arguments: &QueueArguments) -> Result<Answer, QueueCommandError> {
     let job = arguments.id.as_deref().map(|id| queue.find(id)).transpose()?;
     let text = match (arguments.action, job) {
         (Some(QueueAction::Run), _) => return carry_out(&queue, arguments.detach),
+        (Some(QueueAction::Suspend), _) => {
+            queue.suspend(true)?;
+            String::new()
+        }
+        (Some(QueueAction::Resume), _) => {
+            queue.suspend(false)?;
+            let is_waiting = queue.list()?.iter().any(|job| job.state == JobState::Queued);
+            if is_waiting && !queue.has_runner() {
+                start_runner(&queue)?;
+            }
+            String::new()
+        }
         (Some(QueueAction::Wait), Some(job)) => {
             let job = queue.wait(&job.id, |_| true)?;
             let text = listed(std::slice::from_ref(&job), arguments.json);
@@ -84,7 +96,8 @@ pub fn run(arguments: &QueueArguments) -> Result<Answer, QueueCommandError> {
 pub fn submit(arguments: &SubmitArguments) -> Result<Answer, QueueCommandError> {
     let queue = Queue::new(arguments.queue.clone().unwrap_or_else(queue::folder));
     let file = ScenarioFile::find(&arguments.run.scenario)?;
-    let scenario = Scenario::read(file.source(), &arguments.run.overrides);
+    let scenario =
+        Scenario::read(file.source(), &arguments.run.overrides().map_err(ScenarioError::Metrics)?);
     let scenario = scenario.map_err(ScenarioError::Mistakes)?;
     let runs = arguments.runs.clone().unwrap_or_else(archive::folder);
     fs::create_dir_all(&runs).map_err(at(&runs))?;
@@ -97,9 +110,10 @@ pub fn submit(arguments: &SubmitArguments) -> Result<Answer, QueueCommandError> 
         // The runner may be started anywhere.
         runs: fs::canonicalize(&runs).map_err(at(&runs))?,
         after: after.map(|job| job.id),
+        not_before: arguments.not_before,
     };
     let job = queue.submit(&submission)?;
-    if !queue.has_runner() {
+    if !queue.has_runner() && !queue.is_suspended() {
         start_runner(&queue)?;
     }
     Ok(Answer { text: format!("{}\n", job.id), exit: Exit::Success })

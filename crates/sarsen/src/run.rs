@@ -1,5 +1,8 @@
 //! `sarsen run`: finds the scenario, has it carried out with what comes before and after it, and
-//! prints the report.
+//! prints the report. `grid` carries it out many times, `search` until the highest rate is found.
+
+mod grid;
+mod search;
 
 use crate::bench::{Finished, exit_of, exit_with};
 use crate::cli::RunArguments;
@@ -8,11 +11,13 @@ use crate::live;
 use crate::record::{self, RecordError};
 use lab::archive::{self, About, Spec};
 use lab::engine::RunError;
+use lab::grid::GridError;
 use lab::limits::SCENARIO_BYTES_MAX;
 use lab::nearest;
 use lab::plan::Load;
 use lab::report::Report;
 use lab::scenario::{Hook, Mistakes, Scenario, Source, shipped};
+use lab::target::TargetError;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
@@ -68,6 +73,15 @@ pub enum ScenarioError {
     /// The run itself.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// A URL of metrics cannot be used.
+    #[error("--metrics: {0}")]
+    Metrics(#[from] TargetError),
+    /// The grid cannot be.
+    #[error("--grid: {0}")]
+    Grid(#[from] GridError),
+    /// The server went away while the highest rate was searched for.
+    #[error("--max-rate: {0}")]
+    Search(String),
 }
 
 impl ScenarioError {
@@ -75,7 +89,8 @@ impl ScenarioError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Unknown { .. } | Self::Read { .. } | Self::Mistakes(_) => Exit::Usage,
-            Self::Hook { .. } => Exit::Failure,
+            Self::Metrics(_) | Self::Grid(_) => Exit::Usage,
+            Self::Hook { .. } | Self::Search(_) => Exit::Failure,
             Self::Run(error) => exit_of(error),
             Self::Record(error) => error.exit(),
         }
@@ -95,35 +110,85 @@ pub fn run(arguments: &RunArguments) -> Result<Finished, ScenarioError> {
     if arguments.show {
         return Ok(Finished { text: file.text, exit: Exit::Success });
     }
-    let scenario = Scenario::read(file.source(), &arguments.overrides)?;
+    match (&arguments.max_rate, arguments.grid.as_slice()) {
+        (Some(gate), _) => search::run(arguments, &file, gate),
+        (None, []) => once(arguments, &file),
+        (None, axes) => grid::run(arguments, &file, axes),
+    }
+}
+
+fn once(arguments: &RunArguments, file: &ScenarioFile) -> Result<Finished, ScenarioError> {
+    let scenario = Scenario::read(file.source(), &arguments.overrides()?)?;
     let outline = scenario.to_text();
     if arguments.check {
         return Ok(Finished { text: outline, exit: Exit::Success });
     }
-    if !arguments.quiet {
+    if !arguments.common.quiet {
         eprintln!("{outline}");
     }
-    for hook in &scenario.setup {
-        carry_out("setup", hook, (arguments.setup_from, arguments.quiet))?;
-    }
-    let about = About {
-        runs: arguments.runs.clone().unwrap_or_else(archive::folder),
-        spec: Spec::Toml(file.text.clone()),
-        data: scenario.files.clone(),
-        arguments: record::command_line(),
-        build: record::build(),
-        host: !arguments.no_host,
-        id: arguments.id.clone(),
-    };
-    let report = record::carry_out(&scenario.plan, arguments.quiet, Some(&about))?;
-    for hook in &scenario.teardown {
-        carry_out("teardown", hook, (0, arguments.quiet))?;
-    }
-    let text = match arguments.json {
+    let attempt = Attempt { arguments, file, words: record::command_line() };
+    attempt.set_up(&scenario)?;
+    let report = attempt.measure(&scenario)?;
+    attempt.tear_down(&scenario)?;
+    let text = match arguments.common.json {
         true => format!("{}\n", report.to_json()),
         false => report.to_text(),
     };
     Ok(Finished { text, exit: exit_with(&report) })
+}
+
+/// One run of a scenario, with what comes before and after it.
+pub struct Attempt<'a> {
+    /// How it is carried out.
+    pub arguments: &'a RunArguments,
+    /// The scenario.
+    pub file: &'a ScenarioFile,
+    /// The command line that makes the same run, for the archive.
+    pub words: Vec<String>,
+}
+
+impl Attempt<'_> {
+    /// What comes before it.
+    pub fn set_up(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        let how = (self.arguments.setup_from, self.arguments.common.quiet);
+        scenario.setup.iter().try_for_each(|hook| carry_out("setup", hook, how))
+    }
+
+    /// The run itself, archived.
+    pub fn measure(&self, scenario: &Scenario) -> Result<Report, ScenarioError> {
+        let Self { arguments, file, words } = self;
+        let about = About {
+            runs: arguments.common.runs.clone().unwrap_or_else(archive::folder),
+            spec: Spec::Toml(file.text.clone()),
+            data: scenario.files.clone(),
+            arguments: words.clone(),
+            build: record::build(),
+            host: !arguments.common.no_host,
+            id: arguments.id.clone(),
+        };
+        Ok(record::carry_out(&scenario.plan, arguments.common.quiet, Some(&about))?)
+    }
+
+    /// What comes after it.
+    pub fn tear_down(&self, scenario: &Scenario) -> Result<(), ScenarioError> {
+        let how = (0, self.arguments.common.quiet);
+        scenario.teardown.iter().try_for_each(|hook| carry_out("teardown", hook, how))
+    }
+}
+
+/// The command line without what makes many runs of it, and with `more`.
+pub fn words_of_one(more: Vec<String>) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = record::command_line().into_iter();
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--grid" | "--max-rate" => drop(rest.next()),
+            _ if word.starts_with("--grid=") || word.starts_with("--max-rate=") => {}
+            _ => words.push(word),
+        }
+    }
+    words.extend(more);
+    words
 }
 
 /// A scenario's text, and where it comes from.

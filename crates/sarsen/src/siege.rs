@@ -12,6 +12,7 @@ use lab::siege::{self, Siege};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why there is no report.
@@ -39,6 +40,9 @@ pub enum SiegeError {
     /// The bodies are too many or too large.
     #[error("the bodies of all URLs together have at most {REQUEST_BODIES_BYTES_MAX} bytes")]
     Bodies,
+    /// There is no reply to the one request of `-g`.
+    #[error("{0}")]
+    Get(String),
     /// The run itself.
     #[error(transparent)]
     Run(#[from] RecordError),
@@ -53,21 +57,28 @@ impl SiegeError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Run(error) => error.exit(),
+            Self::Get(_) => Exit::Unreachable,
             Self::Url(_) | Self::File { .. } | Self::Urls { .. } | Self::Bodies => Exit::Usage,
         }
     }
 }
+
+/// Of a request, if nothing is said: siege's own.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs to the end; gives what goes to stdout.
 pub fn run(arguments: &SiegeArguments) -> Result<String, SiegeError> {
     let entries = entries(arguments)?;
     let requests = with_bodies(entries)?;
     let siege = siege(arguments, requests);
-    if arguments.repetitions.is_some() && arguments.time.is_some() && !arguments.quiet {
+    if arguments.get {
+        return siege::show(&siege).map_err(SiegeError::Get);
+    }
+    if arguments.repetitions.is_some() && arguments.time.is_some() && !arguments.common.quiet {
         eprintln!("sarsen: both a time and repetitions are given; as in siege the time counts");
     }
-    let report = record::carry_out(&siege.plan(), arguments.quiet, None)?;
-    Ok(match (arguments.json, arguments.quiet) {
+    let report = record::carry_out(&siege.plan(), arguments.common.quiet, None)?;
+    Ok(match (arguments.common.json, arguments.common.quiet) {
         (true, _) => format!("{}\n", siege::json(&report)),
         (false, true) => String::new(),
         (false, false) => siege::lines(&report),
@@ -107,9 +118,9 @@ fn siege(arguments: &SiegeArguments, requests: Vec<(Entry, Vec<u8>)>) -> Siege {
         follow: arguments.follow,
         parser: arguments.parser,
         keep_alive: connection.iter().any(|(_, value)| value.eq_ignore_ascii_case("keep-alive")),
-        threads: arguments.threads,
-        seed: arguments.seed,
-        timeout: arguments.timeout,
+        threads: arguments.common.threads.unwrap_or(1),
+        seed: arguments.common.seed.unwrap_or(1),
+        timeout: arguments.common.timeout.unwrap_or(TIMEOUT),
     }
 }
 

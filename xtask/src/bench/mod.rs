@@ -9,6 +9,7 @@ pub mod glass;
 pub mod lab;
 mod load;
 mod measured;
+pub mod memcached;
 pub mod pages;
 mod server;
 mod table;

@@ -96,15 +96,28 @@ impl Running {
         command.env("PATH", path).arg("-p").arg(folder).args(["-e", "stderr", "-c", "nginx.conf"]);
         let child = start(program, &mut command)?;
         let origin = format!("http://127.0.0.1:{port}");
-        let mut server = Self { child, origin, is_one_process: false, wrk_path: "/" };
+        let server = Self { child, origin, is_one_process: false, wrk_path: "/" };
+        server.listening(program, port)
+    }
+
+    /// A cache that a command starts on a port of loopback.
+    pub fn cache(program: &Path, mut command: Command, port: u16) -> Result<Self, BenchError> {
+        let child = start(program, command.stdout(Stdio::null()))?;
+        let origin = format!("memcached://127.0.0.1:{port}");
+        let server = Self { child, origin, is_one_process: true, wrk_path: "" };
+        server.listening(program, port)
+    }
+
+    /// Waits until it is there.
+    fn listening(mut self, program: &Path, port: u16) -> Result<Self, BenchError> {
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if let Ok(Some(status)) = server.child.try_wait() {
+            if let Ok(Some(status)) = self.child.try_wait() {
                 let said = status.to_string();
                 return Err(BenchError::Server { program: program.to_owned(), said });
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(server)
+        Ok(self)
     }
 
     /// Its process.

@@ -4,7 +4,7 @@
 use crate::plan::{
     Body, ChannelStep, Check, Class, Coding, DataFile, Distribution, Extract, ExtractFrom,
     HttpStep, Items, KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing, Piece, Plan,
-    Step, Template, Values, Variable,
+    Step, Template, TimeToLive, Values, Variable,
 };
 use serde_json::{Map, Value, json};
 
@@ -87,15 +87,24 @@ fn memcached(plan: &Plan, step: &MemcachedStep) -> Value {
     let MemcachedStep { origins, key, command, meta } = step;
     let command = match command {
         MemcachedCommand::Get { verify, fill } => {
+            let fill = fill.map(|fill| json!({ "expires": time_to_live(fill) }));
             json!({ "get": { "verify": verify, "fill": fill } })
         }
-        MemcachedCommand::Set { expires_s } => json!({ "set": { "expires_s": expires_s } }),
+        MemcachedCommand::Set { expires } => {
+            json!({ "set": { "expires": time_to_live(*expires) } })
+        }
         MemcachedCommand::Delete => json!("delete"),
         MemcachedCommand::Increment { by } => json!({ "incr": { "by": by } }),
-        MemcachedCommand::Touch { expires_s } => json!({ "touch": { "expires_s": expires_s } }),
+        MemcachedCommand::Touch { expires } => {
+            json!({ "touch": { "expires": time_to_live(*expires) } })
+        }
     };
     let key = template(Some(plan), key);
     json!({ "servers": origins, "key": key, "memcached": command, "meta": meta })
+}
+
+fn time_to_live(TimeToLive { from_s, to_s }: TimeToLive) -> Value {
+    json!({ "from_s": from_s, "to_s": to_s })
 }
 
 pub(super) fn items(items: &Items) -> Value {
@@ -106,6 +115,7 @@ pub(super) fn items(items: &Items) -> Value {
     let values = match &items.values {
         Values::Classes(classes) => classes.iter().map(class).collect(),
         Values::Etc => json!("etc"),
+        Values::Twitter => json!("twitter"),
     };
     let keys = match items.keys {
         KeyLengths::AsWritten => "as written",

@@ -17,6 +17,33 @@ pub(crate) fn compact(at: SystemTime) -> String {
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }
 
+/// The point in time that `2026-11-22T10:15Z`, `2026-11-22T10:15:30Z` or one with a space instead
+/// of the `T` is; nothing before 1970.
+pub(crate) fn parse(text: &str) -> Option<SystemTime> {
+    let (date_text, time) = text.strip_suffix('Z')?.split_once(['T', ' '])?;
+    let numbers = |text: &str, between: char| -> Option<Vec<u64>> {
+        let number = |part: &str| {
+            let is_number =
+                (2..=4).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+            is_number.then(|| part.parse().ok()).flatten()
+        };
+        text.split(between).map(number).collect()
+    };
+    let [year, month, day] = numbers(date_text, '-')?.try_into().ok()?;
+    let (hour, minute, second) = match numbers(time, ':')?.as_slice() {
+        [hour, minute] => (*hour, *minute, 0),
+        [hour, minute, second] => (*hour, *minute, *second),
+        _ => return None,
+    };
+    if !(1970..=9999).contains(&year) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // The day of that date: no more than so many days after the year's first by 365.
+    let first = (year - 1970) * 365;
+    let days = (first..first + 3_000).find(|days| date(*days) == [year, month, day])?;
+    Some(UNIX_EPOCH + Duration::from_secs(days * DAY_S + hour * 3600 + minute * 60 + second))
+}
+
 fn parts(at: SystemTime) -> (Duration, [u64; 3], [u64; 3]) {
     let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = since.as_secs();
@@ -44,6 +71,32 @@ mod tests {
 
     fn at(seconds: u64) -> SystemTime {
         UNIX_EPOCH + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for seconds in [0, 951_782_400, 1_795_342_500, 4_107_542_399, 4_107_542_400] {
+            let text = extended(at(seconds)).replace(".000Z", "Z");
+            assert_eq!(parse(&text), Some(at(seconds)), "{text}");
+        }
+        assert_eq!(parse("2026-11-22T10:15Z"), Some(at(1_795_342_500)));
+        assert_eq!(parse("9999-12-31 23:59:59Z"), Some(at(253_402_300_799)));
+        for bad in [
+            "",
+            "Z",
+            "2026-11-22",
+            "2026-11-22T10:15",
+            "2026-02-29T00:00Z",
+            "2026-13-01T00:00Z",
+            "2026-11-22T24:00Z",
+            "2026-11-22T10:60Z",
+            "2026-11-22T10Z",
+            "1969-12-31T23:59Z",
+            "2026-11-22T10:15:30.5Z",
+            "+026-11-22T10:15Z",
+        ] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
     }
 
     /// Compared with `date -u -d @SECONDS`.

@@ -42,7 +42,12 @@ impl Reader {
         patience: Instant,
     ) -> Self {
         let origin = plan.origins[origin].clone();
-        let fetcher = Fetcher::new(origin, headers.to_vec(), AUDIT_TIMEOUT, AUDIT_PAGE_BYTES_MAX);
+        let fetcher = Fetcher::new(
+            (origin, &plan.transport.trust),
+            headers.to_vec(),
+            AUDIT_TIMEOUT,
+            AUDIT_PAGE_BYTES_MAX,
+        );
         Self { fetcher, patience }
     }
 

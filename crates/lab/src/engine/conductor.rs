@@ -9,7 +9,7 @@ use super::watch::Watch;
 use super::worker::{Harvest, Signal, Worker};
 use crate::audit::{self, Before, Found, Ledger};
 use crate::cpu;
-use crate::limits::{SERVER_AWAY_MAX, START_LEAD};
+use crate::limits::{DURATION_MAX, SERVER_AWAY_MAX, START_LEAD};
 use crate::measure::{ErrorClass, Interval, Tally, Totals};
 use crate::observe::{Event, Mark, Observer, Summary};
 use crate::plan::{Plan, PlanError};
@@ -26,6 +26,12 @@ use tokio::time::Instant;
 
 /// How often the one who watches is asked whether to stop.
 const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// Seconds of each thread for which there is room, so that sending does not wait.
+const SECONDS_KEPT: usize = 16;
+
+/// How long before its end a run can still be extended: every thread must hear of it.
+const EXTEND_LEAD: Duration = Duration::from_secs(1);
 
 /// Why a run could not be carried out.
 #[derive(Debug, Error)]
@@ -88,6 +94,8 @@ pub struct Findings {
     pub numbered_done: u64,
     /// Whether the run was ended before its time.
     pub stopped: bool,
+    /// By how much the measured interval was made longer while it went on.
+    pub extended: Duration,
 }
 
 /// CPU time of a server in the measured interval.
@@ -113,21 +121,21 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
     let before = look_before(plan)?;
     let timetable = Timetable::new(plan, Instant::now() + START_LEAD);
     let counters: Vec<Arc<Counters>> = (0..plan.threads).map(|_| Arc::default()).collect();
-    let budget = plan.phases.count.map(|count| Arc::new(Budget::new(count)));
-    let (ending, ended) = channel::channel(false);
+    let ((ending, ended), (extending, extended)) =
+        (channel::channel(false), channel::channel(Duration::ZERO));
     let numbers = Numbers::of(&plan.load);
     let brief = Brief {
         prepared: Arc::new(Prepared::new(plan)),
         plan: Arc::new(plan.clone()),
         routes: routes.into(),
         timetable,
-        budget,
+        budget: plan.phases.count.map(|count| Arc::new(Budget::new(count))),
         ledger: Arc::clone(&ledger),
         ended,
+        extended,
         numbers: numbers.clone(),
     };
-    // Room for some seconds of each thread, so that sending does not wait.
-    let (sender, signals) = sync_channel(16 * plan.threads);
+    let (sender, signals) = sync_channel(SECONDS_KEPT * plan.threads);
     let mut conductor = Conductor {
         timetable,
         meter: Meter::new(timetable, counters.clone()),
@@ -142,6 +150,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
         in_flight_s: 0.0,
         rates: Vec::new(),
         ending,
+        extending,
         stopped: false,
         latencies_ms: Vec::new(),
         observer: Some(Observer::start(plan, timetable.start).map_err(RunError::Thread)?),
@@ -161,8 +170,7 @@ pub fn run(plan: &Plan, watch: &mut dyn Watch) -> Result<Findings, RunError> {
                 counters: Arc::clone(counters),
                 signals: sender.clone(),
             };
-            let builder = std::thread::Builder::new().name("lab".to_owned());
-            builder.spawn_scoped(scope, move || worker.run())?;
+            std::thread::Builder::new().name("lab".into()).spawn_scoped(scope, || worker.run())?;
         }
         drop(sender);
         conductor.attend(&signals)
@@ -213,6 +221,8 @@ struct Conductor<'a> {
     rates: Vec<u64>,
     /// Tells the threads that the run ends before its time.
     ending: channel::Sender<bool>,
+    /// Tells them by how much it is longer than was planned.
+    extending: channel::Sender<Duration>,
     /// Whether it did, with something left to measure.
     stopped: bool,
     latencies_ms: Vec<Option<f64>>,
@@ -239,6 +249,7 @@ impl Conductor<'_> {
                 self.watch.tick(&tick);
             }
             self.ask(phase);
+            self.ask_for_more(now);
             match signals.recv_timeout(self.next_wake(phase, now).saturating_duration_since(now)) {
                 Ok(Signal::Second(page)) => self.take_page(*page),
                 Ok(Signal::Closed) => self.close_one(),
@@ -261,6 +272,20 @@ impl Conductor<'_> {
             self.ending.send_replace(true);
             self.stopped = phase != Phase::Drain;
         }
+    }
+
+    /// Makes the measured interval longer if the one who watches wants it, and all threads can hear
+    /// of it in time.
+    fn ask_for_more(&mut self, now: Instant) {
+        let more = self.watch.extends();
+        let longer = self.timetable.longer(more);
+        let is_late = now + EXTEND_LEAD > self.timetable.end || *self.ending.borrow();
+        if more.is_zero() || is_late || longer.end - self.timetable.begin > DURATION_MAX {
+            return;
+        }
+        self.timetable = longer;
+        self.meter.extend(longer);
+        self.extending.send_modify(|all| *all += more);
     }
 
     fn phase(&self, now: Instant) -> Phase {
@@ -399,6 +424,7 @@ impl Conductor<'_> {
             clock_step,
             numbered_done: 0,
             stopped: self.stopped,
+            extended: *self.extending.borrow(),
         }
     }
 }

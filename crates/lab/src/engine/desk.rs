@@ -27,12 +27,15 @@ pub(crate) struct Brief {
     pub(crate) prepared: Arc<Prepared>,
     /// To the plan's servers.
     pub(crate) routes: Arc<[Route]>,
+    /// As it was planned; see [`Desk::timetable`].
     pub(crate) timetable: Timetable,
     pub(crate) budget: Option<Arc<Budget>>,
     /// What replies promised.
     pub(crate) ledger: Arc<Ledger>,
     /// Becomes true when the run ends before its time.
     pub(crate) ended: watch::Receiver<bool>,
+    /// By how much the measured interval is longer than was planned.
+    pub(crate) extended: watch::Receiver<Duration>,
     /// Of a numbered load.
     pub(crate) numbers: Option<Arc<Numbers>>,
 }
@@ -40,6 +43,8 @@ pub(crate) struct Brief {
 /// See above.
 pub(crate) struct Desk {
     pub(crate) brief: Brief,
+    /// As it is now.
+    timetable: Cell<Timetable>,
     /// The plan's servers.
     pub(crate) servers: Vec<Rc<Server>>,
     /// Connections to caches that users share.
@@ -66,6 +71,7 @@ impl Desk {
         let changed = Cell::new(brief.timetable.start);
         let servers = brief.routes.iter().cloned().map(Server::new).collect();
         Self {
+            timetable: Cell::new(brief.timetable),
             brief,
             servers,
             sharing: RefCell::default(),
@@ -87,9 +93,19 @@ impl Desk {
         Some(memcached::Places::new(&self.servers, &self.sharing, maker, user))
     }
 
+    /// The points in time the run goes by; all but the first two move if it is extended.
+    pub(crate) fn timetable(&self) -> Timetable {
+        self.timetable.get()
+    }
+
+    /// Makes the measured interval longer by so much than was planned.
+    pub(crate) fn extend(&self, more: Duration) {
+        self.timetable.set(self.brief.timetable.longer(more));
+    }
+
     /// Whether an operation may start at `now`.
     pub(crate) fn may_start(&self, now: Instant) -> bool {
-        let Brief { timetable, budget, .. } = &self.brief;
+        let (timetable, budget) = (self.timetable(), &self.brief.budget);
         let counted = |budget: &Arc<Budget>| now < timetable.begin || budget.take();
         !self.over.get() && now < timetable.last && budget.as_ref().is_none_or(counted)
     }
@@ -148,12 +164,12 @@ impl Desk {
     /// over late, and would be left out otherwise.
     fn phase(&self, from: Instant, now: Instant) -> Phase {
         let is_open = self.brief.plan.load.is_open();
-        self.brief.timetable.phase(from, if is_open { from } else { now })
+        self.timetable().phase(from, if is_open { from } else { now })
     }
 
     /// When a request that is made now must be over.
     pub(crate) fn deadline(&self) -> Instant {
-        self.brief.timetable.deadline(Instant::now(), self.brief.plan.request_timeout)
+        self.timetable().deadline(Instant::now(), self.brief.plan.request_timeout)
     }
 
     /// Whether replies are kept with the reason why they are not what they have to be.
@@ -171,14 +187,16 @@ impl Desk {
 
     /// Notes how late an operation of the open model was sent.
     pub(crate) fn lagged(&self, from: Instant, lag: Duration) {
-        if from >= self.brief.timetable.begin && from < self.brief.timetable.end {
+        let Timetable { begin, end, .. } = self.timetable();
+        if from >= begin && from < end {
             self.interval.borrow_mut().send_lag.record(lag);
         }
     }
 
     /// Notes that the thread was to wake at one time and did at the other.
     pub(crate) fn paused(&self, due: Instant, woke: Instant) {
-        if due >= self.brief.timetable.begin && due < self.brief.timetable.end {
+        let Timetable { begin, end, .. } = self.timetable();
+        if due >= begin && due < end {
             let pause = woke.saturating_duration_since(due);
             let mut interval = self.interval.borrow_mut();
             interval.pause = interval.pause.max(pause);
@@ -187,7 +205,7 @@ impl Desk {
 
     /// Notes an arrival that found no user free.
     pub(crate) fn dropped(&self, at: Instant) {
-        if self.brief.timetable.phase(at, at) == Phase::Measured {
+        if self.timetable().phase(at, at) == Phase::Measured {
             self.interval.borrow_mut().dropped += 1;
         }
     }
@@ -216,7 +234,7 @@ impl Desk {
 
     /// Adds up the time that operations were in flight within the measured interval.
     fn count_in_flight(&self, now: Instant) {
-        let Timetable { begin, end, .. } = self.brief.timetable;
+        let Timetable { begin, end, .. } = self.timetable();
         let since = self.changed.replace(now).max(begin);
         let measured = now.min(end).saturating_duration_since(since).as_secs_f64();
         if measured > 0.0 && self.in_flight.get() > 0 {

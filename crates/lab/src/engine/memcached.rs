@@ -23,10 +23,11 @@ impl User {
             return Err(Failure::Check(fault.describe(&plan.variables)));
         }
         caches.maker().fill_up(&mut key);
-        let timetable = desk.brief.timetable;
+        let expires_s = command.expires().draw(&mut self.mind.content);
+        let timetable = desk.timetable();
         let deadline = timetable.deadline(Instant::now(), plan.request_timeout);
         let before = caches.received;
-        let outcome = perform(caches, command, &key, deadline, &self.trip).await;
+        let outcome = perform(caches, (command, expires_s), &key, deadline, &self.trip).await;
         self.trip.receive(caches.received - before);
         caches.key = key;
         outcome.map_err(Failure::Memcached)
@@ -35,7 +36,7 @@ impl User {
 
 async fn perform(
     caches: &mut memcached::Places,
-    command: &Prepared,
+    (command, expires_s): (&Prepared, u32),
     key: &[u8],
     deadline: Instant,
     trip: &Trip,
@@ -48,15 +49,15 @@ async fn perform(
     caches.connect(server, deadline).await?;
     trip.send();
     let maker = Arc::clone(caches.maker());
-    let write = |out: &mut Vec<u8>| command.write(key, &maker, out);
+    let write = |out: &mut Vec<u8>| command.write(key, expires_s, &maker, out);
     let (hits, misses) = trip.cached.get();
     match caches.exchange(server, command.wanted(), key, write).await? {
         Answer::Stored => {}
         Answer::Hit => trip.cached.set((hits + 1, misses)),
         Answer::Miss => {
             trip.cached.set((hits, misses + 1));
-            if let MemcachedCommand::Get { fill: true, .. } = command.command {
-                let write = |out: &mut Vec<u8>| command.write_set(key, 0, &maker, out);
+            if let MemcachedCommand::Get { fill: Some(_), .. } = command.command {
+                let write = |out: &mut Vec<u8>| command.write_set(key, expires_s, &maker, out);
                 caches.exchange(server, memcached::Wanted::Stored, key, write).await?;
             }
         }

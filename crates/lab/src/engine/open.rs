@@ -99,8 +99,13 @@ pub(super) async fn come(gate: Rc<Gate>, alarm: Alarm, schedule: impl Iterator<I
     let mut position = Position::default();
     for arrival in schedule {
         let at = desk.brief.timetable.start + arrival.offset;
-        if at > Instant::now() + LONG {
-            desk.sleep_until(at - LONG).await;
+        while Instant::now() + LONG < at.min(desk.timetable().last) && !desk.is_over() {
+            desk.sleep_until(at.min(desk.timetable().last) - LONG).await;
+        }
+        if at >= desk.timetable().last {
+            // Nothing is extended in what is left; that none comes in it is a part of the load.
+            desk.sleep_until(desk.timetable().last).await;
+            break;
         }
         if desk.is_over() || alarm.wait(at).await.is_err() {
             // Without a timer it would be another load.

@@ -6,14 +6,13 @@ use crate::random::Random;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The arrivals of one thread, ascending.
+/// The arrivals of one thread, ascending. Those of a rate have no end.
 pub(crate) struct Schedule {
     times: Times,
     /// Of all threads' arrivals every `of`th is this one's.
     of: u64,
     /// The number of the next.
     next: u64,
-    end: Duration,
 }
 
 enum Times {
@@ -57,7 +56,7 @@ impl Schedule {
             }
             Load::Replay { offsets, .. } => Times::Recorded(offsets.clone().into()),
         };
-        Some(Self { times, of, next: number, end: plan.phases.total() })
+        Some(Self { times, of, next: number })
     }
 }
 
@@ -77,7 +76,7 @@ impl Iterator for Schedule {
             Times::Recorded(offsets) => *offsets.get(usize::try_from(number).ok()?)?,
         };
         self.next += self.of;
-        (offset < self.end).then_some(Arrival { number, offset })
+        Some(Arrival { number, offset })
     }
 }
 
@@ -121,8 +120,11 @@ mod tests {
     }
 
     fn all(plan: &Plan, threads: usize) -> Vec<Arrival> {
-        let schedule = |thread| Schedule::new(plan, thread, threads).unwrap();
-        let mut all: Vec<Arrival> = (0..threads).flat_map(schedule).collect();
+        let until = |thread: usize| {
+            let schedule = Schedule::new(plan, thread, threads).unwrap();
+            schedule.take_while(|arrival| arrival.offset < plan.phases.total())
+        };
+        let mut all: Vec<Arrival> = (0..threads).flat_map(until).collect();
         all.sort_by_key(|arrival| arrival.number);
         all
     }

@@ -21,7 +21,7 @@ impl Phase {
 }
 
 /// The points in time a run goes by.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Timetable {
     /// The first user starts.
     pub(crate) start: Instant,
@@ -41,6 +41,12 @@ impl Timetable {
         let end = begin + plan.phases.measured;
         let last = end + plan.phases.ramp_down;
         Self { start, begin, end, last, stop: last + plan.drain }
+    }
+
+    /// The same with a measured interval that is longer by so much.
+    pub(crate) fn longer(self, more: Duration) -> Self {
+        let Self { end, last, stop, .. } = self;
+        Self { end: end + more, last: last + more, stop: stop + more, ..self }
     }
 
     /// When a user starts: the users are spread evenly over the ramp-up.

@@ -90,11 +90,11 @@ impl User {
         // one ends.
         let mut now = Instant::now();
         let mut intended = now;
-        let last = self.desk.brief.timetable.last;
         let repetitions = self.plan().repetitions.unwrap_or(u64::MAX);
         let is_done = |user: &Self| user.mind.iterations() >= repetitions || user.desk.is_over();
-        while intended < last && !is_done(&self) {
+        while intended < self.timetable().last && !is_done(&self) {
             if !self.desk.is_active(users, self.number, now) {
+                let last = self.timetable().last;
                 tokio::time::sleep_until((now + AWAY).min(last)).await;
                 now = Instant::now();
                 intended = now;
@@ -120,7 +120,7 @@ impl User {
     }
 
     pub(crate) fn timetable(&self) -> Timetable {
-        self.desk.brief.timetable
+        self.desk.timetable()
     }
 
     /// Sleeps until `at`; false if the run ends before that.
@@ -150,12 +150,15 @@ impl User {
             Pacing::Think(distribution) => now + distribution.draw(&mut self.pauses),
             Pacing::Cycle(distribution) => began + distribution.draw(&mut self.pauses),
         };
-        if at > now {
-            let sleep = self.desk.sleep_until(at.min(self.desk.brief.timetable.last));
+        // The run may be extended meanwhile.
+        let mut now = now;
+        while now < at.min(self.timetable().last) && !self.desk.is_over() {
+            let sleep = self.desk.sleep_until(at.min(self.timetable().last));
             match &mut self.channels {
                 Some(channels) => channels.beside(sleep).await,
                 None => sleep.await,
             }
+            now = Instant::now();
         }
         (at, Instant::now())
     }
@@ -222,7 +225,7 @@ impl User {
         self.has_failed = class.is_some();
         if class == Some(ErrorClass::Connect) {
             // A server that is away is not answered with a busy loop.
-            let end = self.desk.brief.timetable.last;
+            let end = self.timetable().last;
             tokio::time::sleep_until(end.min(finished + RECONNECT_PAUSE)).await;
             return Instant::now();
         }

@@ -2,7 +2,7 @@
 
 use crate::measure::{Interval, Row, SeriesHead};
 use crate::progress::Tick;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What a run tells while it goes on. All of it is called on the thread that called
 /// [`run`](super::run), which does nothing of the load itself.
@@ -24,6 +24,12 @@ pub trait Watch {
     /// what is in flight is waited for, and the run is INVALID unless all was measured already.
     fn stops(&mut self) -> bool {
         false
+    }
+
+    /// Asked some times a second: by how much longer than until now the measured interval is to be.
+    /// Nothing becomes of it in its last second. A report says that the run was extended.
+    fn extends(&mut self) -> Duration {
+        Duration::ZERO
     }
 }
 
@@ -54,6 +60,10 @@ impl Watch for All<'_> {
             stops |= watch.stops();
         }
         stops
+    }
+
+    fn extends(&mut self) -> Duration {
+        self.0.iter_mut().map(|watch| watch.extends()).sum()
     }
 }
 

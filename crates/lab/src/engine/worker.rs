@@ -80,23 +80,25 @@ impl Worker {
         let desk = Rc::new(Desk::new(self.brief.clone(), Arc::clone(&self.counters)));
         let pages = tokio::task::spawn_local(turn_pages(Rc::clone(&desk), self.signals.clone()));
         let ends = tokio::task::spawn_local(end_early(Rc::clone(&desk)));
+        let longer = tokio::task::spawn_local(extend(Rc::clone(&desk)));
         let mut users = self.start(&desk)?;
         desk.sleep_until(timetable.begin).await;
         let opened = Instant::now();
         let before = cpu::this_thread();
-        let early = tokio::time::timeout_at(timetable.end, join(&mut users)).await.is_ok();
+        let early = until_end(&desk, &mut users).await;
         let closed = Instant::now();
         let after = cpu::this_thread();
         self.tell(Signal::Closed);
         join(&mut users).await;
         pages.abort();
         ends.abort();
+        longer.abort();
         let now = Instant::now();
         self.tell(Signal::Second(Box::new(desk.turn_page(now, 0))));
         Ok(Harvest {
             connections: desk.connections(),
             software: desk.software(),
-            closed: if early { closed.min(timetable.end) } else { timetable.end },
+            closed: if early { closed.min(desk.timetable().end) } else { desk.timetable().end },
             cpu: thread_cpu(before, after, closed - opened),
         })
     }
@@ -156,6 +158,27 @@ async fn end_early(desk: Rc<Desk>) {
     desk.finish();
 }
 
+/// Makes the measured interval longer each time that somebody wants it.
+async fn extend(desk: Rc<Desk>) {
+    let mut extended = desk.brief.extended.clone();
+    while extended.changed().await.is_ok() {
+        desk.extend(*extended.borrow_and_update());
+    }
+}
+
+/// Waits for the end of the measured interval; true if the users were done before.
+async fn until_end(desk: &Desk, users: &mut JoinSet<()>) -> bool {
+    loop {
+        let end = desk.timetable().end;
+        if tokio::time::timeout_at(end, join(users)).await.is_ok() {
+            return true;
+        }
+        if desk.timetable().end == end {
+            return false;
+        }
+    }
+}
+
 /// Hands over what was measured, at each whole second of the run.
 async fn turn_pages(desk: Rc<Desk>, signals: SyncSender<Signal>) {
     let start = desk.brief.timetable.start;
@@ -182,10 +205,9 @@ async fn look_for_pauses(desk: &Desk, end: Instant) {
 }
 
 async fn in_background(mut user: User, background: Background) {
-    let timetable = user.timetable();
     let gap = Duration::from_secs_f64(1.0 / background.rate);
-    let mut at = timetable.start;
-    while at < timetable.last && user.sleep_until(at).await {
+    let mut at = user.timetable().start;
+    while at < user.timetable().last && user.sleep_until(at).await {
         let finished = user.perform(background.operation, at, Instant::now()).await;
         at = (at + gap).max(finished);
     }

@@ -2,7 +2,7 @@
 
 use super::turn::Wanted;
 use super::values::{Maker, hash};
-use crate::plan::{MemcachedCommand, MemcachedStep, Template};
+use crate::plan::{MemcachedCommand, MemcachedStep, Template, TimeToLive};
 use wire::memcached::Mode;
 use wire::memcached::ask::{self, Line, Put};
 
@@ -38,22 +38,32 @@ impl Prepared {
         }
     }
 
-    /// Appends it.
-    pub(crate) fn write(&self, key: &[u8], maker: &Maker, out: &mut Vec<u8>) {
+    /// How long what it stores, or touches, lives.
+    pub(crate) fn expires(&self) -> TimeToLive {
+        match self.command {
+            MemcachedCommand::Set { expires }
+            | MemcachedCommand::Touch { expires }
+            | MemcachedCommand::Get { fill: Some(expires), .. } => expires,
+            _ => TimeToLive::FOREVER,
+        }
+    }
+
+    /// Appends it; `expires_s` has been drawn of what it says.
+    pub(crate) fn write(&self, key: &[u8], expires_s: u32, maker: &Maker, out: &mut Vec<u8>) {
         match self.command {
             MemcachedCommand::Get { .. } if self.meta => Line::get(out, key).flag(b'v').end(),
             MemcachedCommand::Get { .. } => ask::get(out, [key], false),
-            MemcachedCommand::Set { expires_s } => self.write_set(key, expires_s, maker, out),
+            MemcachedCommand::Set { .. } => self.write_set(key, expires_s, maker, out),
             MemcachedCommand::Delete if self.meta => Line::delete(out, key).end(),
             MemcachedCommand::Delete => ask::delete(out, key, false),
             MemcachedCommand::Increment { by } if self.meta => {
                 Line::arithmetic(out, key).number(b'D', by).flag(b'v').end();
             }
             MemcachedCommand::Increment { by } => ask::increment(out, key, by, false),
-            MemcachedCommand::Touch { expires_s } if self.meta => {
+            MemcachedCommand::Touch { .. } if self.meta => {
                 Line::get(out, key).number(b'T', u64::from(expires_s)).end();
             }
-            MemcachedCommand::Touch { expires_s } => {
+            MemcachedCommand::Touch { .. } => {
                 ask::touch(out, key, i64::from(expires_s), false);
             }
         }
@@ -90,25 +100,27 @@ mod tests {
         let key = Template::fixed("k");
         let step = MemcachedStep { origins: vec![0], key, command, meta };
         let mut out = Vec::new();
-        Prepared::new(&step).write(b"k", &maker, &mut out);
+        let prepared = Prepared::new(&step);
+        prepared.write(b"k", prepared.expires().from_s, &maker, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn both_dialects() {
-        let get = MemcachedCommand::Get { verify: true, fill: false };
+        let get = MemcachedCommand::Get { verify: true, fill: None };
         assert_eq!(written(get, false), "get k\r\n");
         assert_eq!(written(get, true), "mg k v\r\n");
-        let set = MemcachedCommand::Set { expires_s: 60 };
+        let set = MemcachedCommand::Set { expires: TimeToLive::seconds(60) };
         assert_eq!(written(set, false), "set k 0 60 0\r\n\r\n");
         assert_eq!(written(set, true), "ms k 0 T60\r\n\r\n");
-        assert_eq!(written(MemcachedCommand::Set { expires_s: 0 }, true), "ms k 0\r\n\r\n");
+        let set = MemcachedCommand::Set { expires: TimeToLive::FOREVER };
+        assert_eq!(written(set, true), "ms k 0\r\n\r\n");
         assert_eq!(written(MemcachedCommand::Delete, false), "delete k\r\n");
         assert_eq!(written(MemcachedCommand::Delete, true), "md k\r\n");
         let increment = MemcachedCommand::Increment { by: 2 };
         assert_eq!(written(increment, false), "incr k 2\r\n");
         assert_eq!(written(increment, true), "ma k D2 v\r\n");
-        let touch = MemcachedCommand::Touch { expires_s: 5 };
+        let touch = MemcachedCommand::Touch { expires: TimeToLive::seconds(5) };
         assert_eq!(written(touch, false), "touch k 5\r\n");
         assert_eq!(written(touch, true), "mg k T5\r\n");
     }

@@ -1,6 +1,7 @@
 //! The value that belongs to a key, and how long a key is: drawn from the key's own bytes, so that
 //! they are the same in every run, thread and process.
 
+use crate::distributions::{ExtremeValue, LogNormal, Pareto};
 use crate::plan::{Class, Items, KeyLengths, Values};
 use crate::random::Random;
 
@@ -23,7 +24,7 @@ impl Maker {
         let pool = (0..words).flat_map(|_| random.number().to_le_bytes()).collect();
         let weights = match &items.values {
             Values::Classes(classes) => classes.iter().map(|class| class.weight).sum(),
-            Values::Etc => 0.0,
+            Values::Etc | Values::Twitter => 0.0,
         };
         Self { items: items.clone(), weights, pool }
     }
@@ -51,13 +52,13 @@ impl Maker {
     fn parts(&self, key: &[u8]) -> ([u8; 8], usize, &[u8]) {
         let hash = hash(key);
         let mut random = Random::of_user(hash, 1);
-        let bytes = self.length(&mut random);
+        let bytes = self.length(key.len(), &mut random);
         let begin = random.below(BEGINNINGS as u64) as usize;
         let rest = &self.pool[begin..begin + bytes.saturating_sub(8)];
         (hash.to_le_bytes(), bytes, rest)
     }
 
-    fn length(&self, random: &mut Random) -> usize {
+    fn length(&self, key_bytes: usize, random: &mut Random) -> usize {
         match &self.items.values {
             Values::Classes(classes) => {
                 let Class { from_bytes, to_bytes, .. } =
@@ -66,6 +67,11 @@ impl Maker {
                 from_bytes + random.below(choices) as usize
             }
             Values::Etc => etc_value(random).min(self.items.bytes_max()),
+            Values::Twitter => {
+                // Of an object the key is a part.
+                let object = TWITTER_OBJECT.draw(random) as usize;
+                object.saturating_sub(key_bytes).clamp(1, self.items.bytes_max())
+            }
         }
     }
 
@@ -102,7 +108,18 @@ pub(crate) fn hash(key: &[u8]) -> u64 {
 const ETC_SMALL: [u32; 15] =
     [536, 47, 17_820, 9_239, 18, 2_740, 65, 606, 23, 837, 837, 8_989, 92, 326, 1_980];
 
-/// The length of a value of ETC, by its inverse distribution.
+/// Its values from 15 bytes on (§5 of the paper).
+const ETC_LARGE: Pareto = Pareto { location: 15.0, scale: 214.476, shape: 0.348_238 };
+
+/// Its keys.
+const ETC_KEY: ExtremeValue = ExtremeValue { location: 30.7984, scale: 8.204_49, shape: 0.078_688 };
+
+/// Key and value together in Twitter's clusters. Of the mean sizes of 153 clusters half are below
+/// 230 bytes and 24 % below 100 (Yang, Yue and Rashmi, OSDI 2020): the log-normal distribution
+/// through these two points, ln(230 / 100) / 0.7063.
+const TWITTER_OBJECT: LogNormal = LogNormal { median: 230.0, sigma: 1.179 };
+
+/// The length of a value of ETC.
 fn etc_value(random: &mut Random) -> usize {
     let mut pick = random.below(100_000) as u32;
     for (bytes, share) in ETC_SMALL.iter().enumerate() {
@@ -111,17 +128,12 @@ fn etc_value(random: &mut Random) -> usize {
         }
         pick -= share;
     }
-    let (scale, shape) = (214.476, 0.348_238);
-    let tail = 1.0 - random.unit();
-    (15.0 + scale / shape * (tail.powf(-shape) - 1.0)) as usize
+    ETC_LARGE.draw(random) as usize
 }
 
-/// The length of a key of ETC, by its inverse distribution.
+/// The length of a key of ETC.
 fn etc_key(random: &mut Random) -> usize {
-    let (location, scale, shape) = (30.7984, 8.204_49, 0.078_688);
-    let unit = 1.0 - random.unit();
-    let length = location + scale / shape * ((-unit.ln()).powf(-shape) - 1.0);
-    (length.max(1.0) as usize).min(wire::limits::KEY_BYTES_MAX)
+    (ETC_KEY.draw(random).max(1.0) as usize).min(wire::limits::KEY_BYTES_MAX)
 }
 
 #[cfg(test)]
@@ -182,5 +194,17 @@ mod tests {
         let mean = lengths.sum::<usize>() as f64 / 50_000.0;
         // 30.7984 + 8.20449 (Γ(1 - 0.078688) - 1) / 0.078688 = 36.1, less half for whole bytes.
         assert!((mean - 35.6).abs() < 0.5, "{mean}");
+    }
+
+    #[test]
+    fn twitters_objects_are_as_published() {
+        let maker = Maker::new(&Items { values: Values::Twitter, keys: KeyLengths::AsWritten });
+        let object = |number| key(number).len() + maker.bytes(&key(number));
+        let share = |most: usize| {
+            (0..50_000).filter(|number| object(*number) < most).count() as f64 / 50_000.0
+        };
+        assert!((share(230) - 0.5).abs() < 0.01, "{}", share(230));
+        assert!((share(100) - 0.24).abs() < 0.01, "{}", share(100));
+        assert!((0..50_000).all(|number| (1..=100_000).contains(&maker.bytes(&key(number)))));
     }
 }

@@ -6,7 +6,7 @@ use super::sarsen;
 use super::source::Gauged;
 use crate::fetch::{FetchError, Fetcher};
 use crate::limits::{METRICS_BYTES_MAX, METRICS_COLUMNS_MAX, METRICS_TIMEOUT};
-use crate::plan::Endpoint;
+use crate::plan::{Endpoint, Trust};
 use thiserror::Error;
 
 /// Why a page could not be read.
@@ -47,12 +47,12 @@ pub(super) struct EndpointSource {
 }
 
 impl EndpointSource {
-    pub(super) fn new(endpoint: &Endpoint) -> Self {
+    pub(super) fn new(endpoint: &Endpoint, trust: &Trust) -> Self {
         let mut headers = vec![("Accept".to_owned(), ACCEPT.to_owned())];
         headers.extend(endpoint.headers.iter().cloned());
         let origin = endpoint.target.origin();
         Self {
-            fetcher: Fetcher::new(origin, headers, METRICS_TIMEOUT, METRICS_BYTES_MAX),
+            fetcher: Fetcher::new((origin, trust), headers, METRICS_TIMEOUT, METRICS_BYTES_MAX),
             path: endpoint.target.path().to_owned(),
             only: endpoint.only.clone(),
             columns: Vec::new(),

@@ -105,6 +105,13 @@ impl HostSource {
     }
 }
 
+/// What a network's link carries each way, in bytes a second. Nothing if the kernel does not know,
+/// as of loopback.
+pub fn link_bytes_per_second(network: &str) -> Option<f64> {
+    let megabits: f64 = read(&format!("/sys/class/net/{network}/speed")).trim().parse().ok()?;
+    (megabits > 0.0).then_some(megabits * 125_000.0)
+}
+
 /// Nothing where it cannot be read: the columns of it are gaps.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()

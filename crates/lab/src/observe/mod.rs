@@ -10,6 +10,7 @@ mod source;
 mod summary;
 
 pub use exposition::{Exposition, ExpositionError, Sample};
+pub use host::link_bytes_per_second;
 pub use summary::{Figure, Summary};
 
 use crate::limits::OBSERVED_MAX;
@@ -63,7 +64,8 @@ impl Observer {
         let (sender, events) = sync_channel(16 * OBSERVED_MAX);
         let mut all = vec![local(plan)];
         all.extend(plan.observe.endpoints.iter().map(|endpoint| {
-            let source = Source::Endpoint(Box::new(EndpointSource::new(endpoint)));
+            let source =
+                Source::Endpoint(Box::new(EndpointSource::new(endpoint, &plan.transport.trust)));
             vec![Watched::new(&endpoint.name, source)]
         }));
         let mut threads = Vec::with_capacity(all.len());

@@ -106,11 +106,6 @@ impl Audit {
             if pages.origin >= plan.origins.len() {
                 return Some(format!("{name} is on server {}, which does not exist", pages.origin));
             }
-            if plan.origins[pages.origin].tls {
-                return Some(format!(
-                    "{name} is on an https server; an audit reads over http only"
-                ));
-            }
             if !pages.path.starts_with('/') {
                 return Some(format!(
                     "the path of {name} begins with \"/\"; got \"{}\"",
@@ -124,16 +119,11 @@ impl Audit {
     fn fault_of(&self, promise: &Promise, plan: &Plan) -> Option<String> {
         let Promise { operation, step, .. } = *promise;
         let found = plan.operations.get(operation).and_then(|found| found.steps.get(step));
-        let Some(Step::Http(request)) = found else {
+        let Some(Step::Http(_)) = found else {
             return Some(format!("step {step} of operation {operation} is no request"));
         };
-        let is_tls = plan.origins.get(request.origin).is_some_and(|origin| origin.tls);
         match &promise.keeps {
-            Keeps::Stored | Keeps::Removed => is_tls.then(|| {
-                format!(
-                    "operation {operation} is on an https server; an audit reads over http only"
-                )
-            }),
+            Keeps::Stored | Keeps::Removed => None,
             Keeps::Counted { number, .. } => (*number >= self.numbers.len())
                 .then(|| format!("number {number} is counted, but does not exist")),
             Keeps::Listed { list, .. } if *list >= self.lists.len() => {

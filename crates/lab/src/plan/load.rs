@@ -69,6 +69,11 @@ impl Stage {
         stages.last().map_or(0.0, |stage| stage.to)
     }
 
+    /// So many times as much, for as long.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { from: self.from * factor, to: self.to * factor, ..self }
+    }
+
     /// The largest value that `stages` come to.
     pub fn largest(stages: &[Self]) -> f64 {
         stages.iter().map(|stage| stage.from.max(stage.to)).fold(0.0, f64::max)

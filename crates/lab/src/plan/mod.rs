@@ -34,7 +34,7 @@ pub use mix::{Mix, MixError};
 pub use observe::{Endpoint, Observe, Process};
 pub use operation::{
     Body, Check, Extract, ExtractFrom, HttpStep, Keys, MemcachedCommand, MemcachedStep, Operation,
-    Part, Resources, Step, Turn, Variable,
+    Part, Resources, Step, TimeToLive, Turn, Variable,
 };
 pub use pacing::{Distribution, Pacing};
 pub(crate) use selector::{Chain, Combinator, Match, Test};

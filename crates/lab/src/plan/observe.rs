@@ -3,7 +3,7 @@
 use crate::target::Target;
 
 /// What is read once a second of the run. The generator is always among it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observe {
     /// Processes on this machine.
     pub processes: Vec<Process>,
@@ -23,7 +23,7 @@ pub struct Process {
 }
 
 /// A page of metrics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
     /// What its series is called.
     pub name: String,

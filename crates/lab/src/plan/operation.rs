@@ -5,6 +5,7 @@ use super::json_path::JsonPath;
 use super::pacing::{Distribution, Pacing};
 use super::selector::Selector;
 use super::template::Template;
+use crate::random::Random;
 use regex::bytes::Regex;
 
 /// A unit of load, with a name in the report.
@@ -224,13 +225,14 @@ pub enum MemcachedCommand {
     Get {
         /// Whether the value must be the one that belongs to the key ([`super::Items`]).
         verify: bool,
-        /// Whether an item that is not there is stored, within the same operation.
-        fill: bool,
+        /// Whether an item that is not there is stored, within the same operation, and for how
+        /// long.
+        fill: Option<TimeToLive>,
     },
     /// Stores the value that belongs to the key.
     Set {
-        /// Time to live in seconds; 0: it does not expire.
-        expires_s: u32,
+        /// For how long.
+        expires: TimeToLive,
     },
     /// Removes the item. That it is not there is no error, but counted.
     Delete,
@@ -241,7 +243,34 @@ pub enum MemcachedCommand {
     },
     /// Gives the item another time to live. That it is not there is no error, but counted.
     Touch {
-        /// In seconds; 0: it does not expire.
-        expires_s: u32,
+        /// From now on.
+        expires: TimeToLive,
     },
+}
+
+/// How long an item lives: each time as likely, drawn anew for each command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeToLive {
+    /// The shortest, in seconds; 0: it does not expire.
+    pub from_s: u32,
+    /// The longest.
+    pub to_s: u32,
+}
+
+impl TimeToLive {
+    /// It does not expire.
+    pub const FOREVER: Self = Self::seconds(0);
+
+    /// Always the same.
+    pub const fn seconds(seconds: u32) -> Self {
+        Self { from_s: seconds, to_s: seconds }
+    }
+
+    /// One of them.
+    pub(crate) fn draw(self, random: &mut Random) -> u32 {
+        match self.to_s.saturating_sub(self.from_s) {
+            0 => self.from_s,
+            more => self.from_s + random.below(u64::from(more) + 1) as u32,
+        }
+    }
 }

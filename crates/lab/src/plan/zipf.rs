@@ -88,6 +88,7 @@ fn ln_1p_over(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::ZIPF_EXPONENT_MAX;
 
     /// Pearson's chi-squared of 400,000 draws against the law, and the degrees of freedom: the
     /// numbers that are expected at least 20 times each, and the rest together.
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn draws_follow_the_law() {
-        for exponent in [0.0, 0.5, 0.99, 1.0, 1.2, 1.5] {
+        for exponent in [0.0, 0.5, 0.99, 1.0, 1.2, 1.5, 2.0, ZIPF_EXPONENT_MAX] {
             for count in [2, 10, 1_000, 50_000] {
                 let (sum, freedom) = chi_squared(count, exponent);
                 // Four standard deviations above the mean; the seed is fixed.
@@ -131,7 +132,7 @@ mod tests {
     #[test]
     fn one_number_is_always_drawn_and_many_are_possible() {
         let mut random = Random::of_user(1, 1);
-        for exponent in [0.0, 1.0, 1.5] {
+        for exponent in [0.0, 1.0, ZIPF_EXPONENT_MAX] {
             assert_eq!(Zipf::new(1, exponent).draw(&mut random), 0);
             let many = Zipf::new(1 << 40, exponent);
             assert!((0..1000).all(|_| many.draw(&mut random) < 1 << 40));

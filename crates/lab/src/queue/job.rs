@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is to be run.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Submission {
     pub runs: PathBuf,
     /// It is carried out only after this job has passed.
     pub after: Option<RunId>,
+    /// It is not carried out before this.
+    pub not_before: Option<SystemTime>,
 }
 
 /// How a job stands.
@@ -97,6 +99,8 @@ pub struct Job {
     pub pid: Option<u32>,
     /// Whether somebody wants it to end.
     pub is_unwanted: bool,
+    /// Whether it is to be killed then.
+    pub is_forced: bool,
     /// What it is called.
     pub name: String,
     /// The scenario's file, below its folder.
@@ -107,6 +111,8 @@ pub struct Job {
     pub runs: PathBuf,
     /// The job that must have passed before.
     pub after: Option<RunId>,
+    /// It is not carried out before this.
+    pub not_before: Option<SystemTime>,
     /// When it was submitted.
     pub submitted_utc: String,
 }
@@ -152,6 +158,8 @@ impl Job {
             "arguments": submission.arguments,
             "runs": submission.runs,
             "after": submission.after.as_ref().map(RunId::as_str),
+            "not_before_utc": submission.not_before.map(utc::extended),
+            "not_before_ms": submission.not_before.map(milliseconds),
             "submitted_utc": utc::extended(SystemTime::now()),
         });
         replace(&folder.join(SUBMITTED), &submitted)?;
@@ -176,11 +184,15 @@ impl Job {
             exit_code: state["exit_code"].as_i64().map(|code| code as i32),
             pid: state["pid"].as_u64().map(|pid| pid as u32),
             is_unwanted: state["is_unwanted"].as_bool().unwrap_or(false),
+            is_forced: state["is_forced"].as_bool().unwrap_or(false),
             name: text(&submitted["name"]),
             scenario: folder.join(Self::FILES).join(submitted["scenario"].as_str()?),
             arguments,
             runs: submitted["runs"].as_str()?.into(),
             after: submitted["after"].as_str().and_then(RunId::parse),
+            not_before: submitted["not_before_ms"]
+                .as_u64()
+                .map(|ms| UNIX_EPOCH + Duration::from_millis(ms)),
             submitted_utc: text(&submitted["submitted_utc"]),
             folder: folder.to_owned(),
         })
@@ -194,6 +206,7 @@ impl Job {
         value["exit_code"] = self.exit_code.into();
         value["pid"] = self.pid.into();
         value["is_unwanted"] = self.is_unwanted.into();
+        value["is_forced"] = self.is_forced.into();
         replace(&self.folder.join(STATE), &value)
     }
 
@@ -208,10 +221,16 @@ impl Job {
             "reason": self.reason,
             "exit_code": self.exit_code,
             "after": self.after.as_ref().map(RunId::as_str),
+            "not_before_utc": self.not_before.map(utc::extended),
             "runs": self.runs,
             "log": self.log(),
         })
     }
+}
+
+/// Since 1970.
+fn milliseconds(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
 fn state_of(state: JobState, reason: Option<&str>) -> Value {

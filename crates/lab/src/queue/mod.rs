@@ -13,7 +13,14 @@ pub use job::{Job, JobState, Submission};
 pub use place::Queue;
 pub use runner::{Program, Runner};
 
+use crate::archive::utc;
 use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// A point in time in UTC, as `2026-11-22T10:15Z`.
+pub fn parse_utc(text: &str) -> Option<SystemTime> {
+    utc::parse(text)
+}
 
 /// The folder of the queue where nothing else is said: `SARSEN_QUEUE`, or `queue` here.
 pub fn folder() -> PathBuf {

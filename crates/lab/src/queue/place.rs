@@ -18,6 +18,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Behind the id in the name of a job's folder that is not whole yet.
 const NEW: &str = ".new";
 
+/// Is in the folder while no job may begin.
+const SUSPENDED: &str = "suspended";
+
 /// A queue.
 #[derive(Clone, Debug)]
 pub struct Queue {
@@ -111,7 +114,7 @@ impl Queue {
         match job.state {
             JobState::Queued => job.turn(JobState::Cancelled, None)?,
             JobState::Running => {
-                job.is_unwanted = true;
+                (job.is_unwanted, job.is_forced) = (true, by_force);
                 job.turn(JobState::Running, None)?;
                 end(&job, by_force)?;
             }
@@ -134,6 +137,29 @@ impl Queue {
             }
             std::thread::sleep(LOOK_EVERY);
         }
+    }
+
+    /// Lets no job begin any more, or lets them begin again. A run that goes on is not touched.
+    ///
+    /// # Errors
+    /// The queue cannot be written.
+    pub fn suspend(&self, is_suspended: bool) -> Result<(), QueueError> {
+        fs::create_dir_all(&self.folder).map_err(at(&self.folder))?;
+        let path = self.folder.join(SUSPENDED);
+        let _lock = self.lock()?;
+        let done = match is_suspended {
+            true => File::create(&path).map(drop),
+            false => fs::remove_file(&path),
+        };
+        match done {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done.map_err(at(&path)),
+        }
+    }
+
+    /// Whether no job may begin.
+    pub fn is_suspended(&self) -> bool {
+        self.folder.join(SUSPENDED).exists()
     }
 
     /// Whether a runner works on it.

@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, SystemTime};
 
 /// The program that carries out a run. It is called as `PROGRAM run SCENARIO --runs DIR --id ID`
 /// with the arguments of the job, and says by its exit code what came of it.
@@ -20,6 +21,21 @@ pub struct Program {
     /// Exit codes of a run that passed, failed, and is invalid. Any other one is invalid, too, and
     /// the log says why.
     pub codes: [i32; 3],
+}
+
+/// How often it looks while all that there is to do is to be done later.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// What is to be done next.
+enum Turn {
+    /// To carry out a job.
+    Run(Box<Job>),
+    /// To cancel it, for a reason.
+    Cancel(Box<Job>, String),
+    /// To wait.
+    Later,
+    /// Nothing.
+    None,
 }
 
 /// A runner, which has the queue as long as it exists.
@@ -83,24 +99,30 @@ impl Runner {
         Ok(())
     }
 
-    /// The job whose turn it is. If there is none, the queue is free before anybody can add one:
-    /// who adds one then finds no runner, and starts another.
+    /// The job whose turn it is; one that is not to begin yet is waited for. If there is none, or
+    /// none may begin, the queue is free before anybody can change that: who does then finds no
+    /// runner, and starts another.
     fn next(&mut self) -> Result<Option<Job>, QueueError> {
-        let _lock = self.queue.lock()?;
         loop {
+            let lock = self.queue.lock()?;
             let jobs = self.queue.list()?;
-            match turn(&jobs) {
-                None => {
+            let turn = if self.queue.is_suspended() { Turn::None } else { turn(&jobs) };
+            match turn {
+                Turn::None => {
                     self.lock = None;
                     return Ok(None);
                 }
-                Some((mut job, None)) => {
+                Turn::Run(mut job) => {
                     (job.pid, job.exit_code) = (None, None);
                     job.turn(JobState::Running, None)?;
-                    return Ok(Some(job));
+                    return Ok(Some(*job));
                 }
                 // Others may follow this one.
-                Some((mut job, Some(why))) => job.turn(JobState::Cancelled, Some(&why))?,
+                Turn::Cancel(mut job, why) => job.turn(JobState::Cancelled, Some(&why))?,
+                Turn::Later => {
+                    drop(lock);
+                    std::thread::sleep(LOOK_EVERY);
+                }
             }
         }
     }
@@ -123,11 +145,11 @@ impl Runner {
         let _lock = self.queue.lock()?;
         // Somebody may have wanted it to end before it had a process.
         let current = self.queue.find(job.id.as_str())?;
-        job.is_unwanted = current.is_unwanted;
+        (job.is_unwanted, job.is_forced) = (current.is_unwanted, current.is_forced);
         job.pid = Some(child.id());
         job.turn(JobState::Running, None)?;
         if job.is_unwanted {
-            end(job, false)?;
+            end(job, job.is_forced)?;
         }
         Ok(child)
     }
@@ -186,18 +208,27 @@ fn archived(job: &Job) -> (JobState, &'static str) {
 }
 
 /// The first job for which something is to be done: it is carried out, or cancelled for a reason.
-fn turn(jobs: &[Job]) -> Option<(Job, Option<String>)> {
-    let queued = jobs.iter().filter(|job| job.state == JobState::Queued);
-    let mut turns = queued.filter_map(|job| {
-        let Some(after) = &job.after else { return Some((job, None)) };
-        let before = jobs.iter().find(|job| job.id == *after);
-        match before.map_or(JobState::Cancelled, |job| job.state) {
-            JobState::Passed => Some((job, None)),
-            JobState::Queued | JobState::Running => None,
-            over => {
-                Some((job, Some(format!("it was to follow {after}, which is {}", over.name()))))
+fn turn(jobs: &[Job]) -> Turn {
+    let now = SystemTime::now();
+    let mut is_later = false;
+    for job in jobs.iter().filter(|job| job.state == JobState::Queued) {
+        let before = job.after.as_ref().map(|after| {
+            let before = jobs.iter().find(|job| job.id == *after);
+            (after, before.map_or(JobState::Cancelled, |job| job.state))
+        });
+        match before {
+            Some((_, JobState::Queued | JobState::Running)) => continue,
+            None | Some((_, JobState::Passed)) => {}
+            Some((after, over)) => {
+                let why = format!("it was to follow {after}, which is {}", over.name());
+                return Turn::Cancel(Box::new(job.clone()), why);
             }
         }
-    });
-    turns.next().map(|(job, why)| (job.clone(), why))
+        if job.not_before.is_some_and(|not_before| now < not_before) {
+            is_later = true;
+            continue;
+        }
+        return Turn::Run(Box::new(job.clone()));
+    }
+    if is_later { Turn::Later } else { Turn::None }
 }

@@ -72,6 +72,8 @@ pub struct Report {
     pub costs: Vec<Cost>,
     /// What an audit found, if there was one.
     pub audit: Option<Found>,
+    /// Whether it was ended before its time.
+    pub is_stopped: bool,
     /// Whether to believe it.
     pub verdict: Verdict,
 }
@@ -121,6 +123,7 @@ impl Report {
             observed: findings.observed.clone(),
             costs: Cost::all(&findings.observed, all.operations(), users),
             audit: findings.audit.clone(),
+            is_stopped: findings.stopped,
             verdict: Verdict::of(plan, findings),
             measured: all,
         }

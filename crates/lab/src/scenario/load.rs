@@ -31,12 +31,14 @@ const WARM_UP: Duration = Duration::from_secs(5);
 /// Users of the open model come into being as they are needed, so there may be many.
 const AT_ONCE: usize = 1_000;
 
-const MODELS: [&str; 3] = ["users", "rate", "replay"];
+const MODELS: [&str; 4] = ["users", "connections", "rate", "replay"];
 
+/// `on_each`: users on a connection.
 pub(super) fn read(
     section: &Section<'_>,
     files: &Files<'_>,
     overrides: &Overrides,
+    on_each: usize,
 ) -> Option<Loading> {
     let models = section.which(&MODELS);
     let pacing = pacing::pacing(section);
@@ -47,10 +49,13 @@ pub(super) fn read(
     let repetitions = section.whole("repetitions", 1..=u64::MAX);
     let mut log = None;
     let load = match models.as_slice() {
-        ["users"] => {
+        [key @ ("users" | "connections")] => {
             refuse(section, &["at_once", "arrivals", "speed"], "belongs to `rate` or `replay`");
-            let most = USERS_MAX as f64;
-            Some(Shape::Users(stages(&section.get("users")?, most, times.measured, files)))
+            let each = if *key == "users" { 1 } else { on_each.max(1) };
+            let most = (USERS_MAX / each) as f64;
+            let stages = stages(&section.get(key)?, most, times.measured, files);
+            let times = |stage: Stage| stage.times(each as f64);
+            Some(Shape::Users(stages.map(|stages| stages.into_iter().map(times).collect())))
         }
         ["rate"] => {
             refuse(section, &["speed"], "belongs to `replay`");
@@ -74,7 +79,7 @@ pub(super) fn read(
         }
         [] if overrides.users.is_some() || overrides.rate.is_some() => Some(Shape::Rate(None)),
         _ => {
-            let what = "expected one of `users`, `rate` and `replay` in [load]";
+            let what = "expected one of `users`, `connections`, `rate` and `replay` in [load]";
             match models.len() {
                 0 => section.book.missing(&section.span, what),
                 _ => section.book.wrong(&section.span, format!("{what}; got several")),

@@ -3,7 +3,7 @@
 use super::operations::Around;
 use super::section::{Section, Value};
 use crate::limits::ITEM_BYTES_MAX;
-use crate::plan::{Class, Items, KeyLengths, MemcachedCommand, MemcachedStep, Values};
+use crate::plan::{Class, Items, KeyLengths, MemcachedCommand, MemcachedStep, TimeToLive, Values};
 use std::time::Duration;
 
 /// Longest time to live that is counted from now: 30 days. memcached takes larger numbers for
@@ -21,10 +21,10 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<Memcach
     let command = match name.text()?.as_str() {
         "get" => Some(MemcachedCommand::Get {
             verify: section.truth("verify").unwrap_or(true),
-            fill: section.truth("fill").unwrap_or(false),
+            fill: fill(section),
         }),
-        "set" => Some(MemcachedCommand::Set { expires_s: expires(section) }),
-        "touch" => Some(MemcachedCommand::Touch { expires_s: expires(section) }),
+        "set" => Some(MemcachedCommand::Set { expires: expires(section) }),
+        "touch" => Some(MemcachedCommand::Touch { expires: expires(section) }),
         "delete" => Some(MemcachedCommand::Delete),
         "incr" => {
             let by = section.whole("by", 0..=u64::MAX).unwrap_or(1);
@@ -38,10 +38,31 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<Memcach
     Some(MemcachedStep { origins: origins?, key: key?, command: command?, meta })
 }
 
-fn expires(section: &Section<'_>) -> u32 {
-    let time = section.duration("expires", Duration::ZERO..=EXPIRES_MAX).unwrap_or_default();
+/// Whether what is missed is put in; only then it may be said for how long.
+fn fill(section: &Section<'_>) -> Option<TimeToLive> {
+    section.truth("fill").unwrap_or(false).then(|| expires(section))
+}
+
+/// A time, or the shortest and the longest.
+fn expires(section: &Section<'_>) -> TimeToLive {
+    let Some(value) = section.get("expires") else { return TimeToLive::FOREVER };
     // A part of a second is a second: 0 would be for ever.
-    time.as_secs_f64().ceil() as u32
+    let seconds = |value: &Value<'_>| {
+        let time = value.duration(Duration::ZERO..=EXPIRES_MAX)?;
+        Some(time.as_secs_f64().ceil() as u32)
+    };
+    let times: Option<Vec<u32>> = value.one_or_more().iter().map(seconds).collect();
+    match times.as_deref() {
+        None => TimeToLive::FOREVER,
+        Some([both]) => TimeToLive::seconds(*both),
+        Some([from_s, to_s]) if (1..=*to_s).contains(from_s) => {
+            TimeToLive { from_s: *from_s, to_s: *to_s }
+        }
+        Some(_) => {
+            value.expected("a time, or the shortest and the longest");
+            TimeToLive::FOREVER
+        }
+    }
 }
 
 /// `[items]`: `values` are `"olio"`, `"etc"` or classes, `keys = "etc"` fills keys up.
@@ -51,7 +72,14 @@ pub(super) fn items(section: &Section<'_>) -> Items {
         match values.is_text().then(|| values.text()).flatten().as_deref() {
             Some("olio") => items.values = Items::olio().values,
             Some("etc") => items.values = Values::Etc,
-            Some(_) => values.expected("\"olio\", \"etc\" or classes of lengths"),
+            Some("twitter") => items.values = Values::Twitter,
+            // A variable may have given a length.
+            Some(text) => match text.parse().ok().filter(|bytes| *bytes <= ITEM_BYTES_MAX) {
+                Some(bytes) => items.values = fixed(bytes),
+                None => values.expected(
+                    "\"olio\", \"etc\", \"twitter\", a length like \"100\" or classes of lengths",
+                ),
+            },
             None => {
                 let classes = values.list().unwrap_or_default();
                 items.values = Values::Classes(classes.iter().filter_map(class).collect());
@@ -67,6 +95,11 @@ pub(super) fn items(section: &Section<'_>) -> Items {
         }
     }
     items
+}
+
+/// All of the same length.
+fn fixed(bytes: usize) -> Values {
+    Values::Classes(vec![Class { weight: 1.0, from_bytes: bytes, to_bytes: bytes }])
 }
 
 /// `{ weight = 60, bytes = [4, 100] }`, or with one number for all of the same length.

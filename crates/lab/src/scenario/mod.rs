@@ -38,7 +38,9 @@ use crate::limits::{
     DURATION_MAX, REQUEST_TIMEOUT_MAX, SCENARIO_BYTES_MAX, VARIABLES_MAX, ZIPF_EXPONENT_MAX,
     ZIPF_KEYS_MAX,
 };
-use crate::plan::{Background, Gate, Items, Keys, Mix, Pacing, Plan, Validity, Variable};
+use crate::plan::{
+    Background, Gate, Items, Keys, Mix, Observe, Pacing, Plan, Transport, Trust, Validity, Variable,
+};
 use files::Files;
 use mistakes::{Book, hint};
 use operations::{Around, Names};
@@ -75,6 +77,8 @@ pub struct Overrides {
     pub servers: Vec<(Option<String>, String)>,
     /// Values of variables.
     pub variables: Vec<(String, String)>,
+    /// How many instances of each cache are used, from the first on.
+    pub instances: Option<usize>,
     /// Users of the closed model; of stages the largest, the others in proportion.
     pub users: Option<usize>,
     /// Arrivals a second of the open model; of stages the largest, the others in proportion.
@@ -91,12 +95,14 @@ pub struct Overrides {
     pub seed: Option<u64>,
     /// Threads of the generator.
     pub threads: Option<usize>,
+    /// Longest time of a request.
+    pub timeout: Option<Duration>,
+    /// Whose certificates are trusted.
+    pub trust: Trust,
     /// A process whose CPU time is read.
     pub server_pid: Option<u32>,
-    /// A file of certificates that are trusted.
-    pub ca: Option<PathBuf>,
-    /// Whether any certificate will do.
-    pub insecure: bool,
+    /// What is read beside the load.
+    pub observe: Observe,
 }
 
 /// Where a scenario comes from.
@@ -196,7 +202,8 @@ impl<'a> Reader<'a> {
         // Without operations it is not known what these refer to, but they are known keys.
         root.which(&["setup", "teardown", "background", "mix", "gates", "audit"]);
         let names = operations.as_ref().map(operations::names);
-        let mut loading = self.loading(root);
+        let transport = self.transport(root);
+        let mut loading = self.loading(root, transport.protocol.users_per_connection());
         let pacing = loading.as_ref().map_or(Pacing::None, |loading| loading.pacing);
         let mut data = data::read(root.section("data").as_ref(), self.files);
         let log = loading.as_mut().and_then(|loading| loading.log.take());
@@ -232,6 +239,7 @@ impl<'a> Reader<'a> {
             origins: servers.origins()?,
             operations: operations?,
             mix,
+            transport,
             variables,
             data: data?,
             background: parts.background,
@@ -239,11 +247,7 @@ impl<'a> Reader<'a> {
             audit: audit.unwrap_or_default(),
             ..frame
         };
-        if self.book.is_empty()
-            && let Err(error) = plan.check()
-        {
-            self.book.outside(format!("{file}: {error}"));
-        }
+        self.check(&plan, file);
         Some(Scenario {
             about,
             servers: servers.names(),
@@ -253,6 +257,15 @@ impl<'a> Reader<'a> {
             notes,
             plan,
         })
+    }
+
+    /// What no section shows alone.
+    fn check(&self, plan: &Plan, file: &str) {
+        if self.book.is_empty()
+            && let Err(error) = plan.check()
+        {
+            self.book.outside(format!("{file}: {error}"));
+        }
     }
 
     /// What users keep of replies, and its first values.
@@ -276,10 +289,19 @@ impl<'a> Reader<'a> {
         Servers::read(section.as_ref(), self.overrides)
     }
 
-    fn loading(&self, root: &Section<'a>) -> Option<load::Loading> {
+    fn transport(&self, root: &Section<'a>) -> Transport {
+        let section = root.section("transport");
+        let transport = transport::read(section.as_ref(), self.files, self.overrides);
+        if let Some(section) = section {
+            section.close();
+        }
+        transport
+    }
+
+    fn loading(&self, root: &Section<'a>, on_each: usize) -> Option<load::Loading> {
         let section = root.need("load", "a section [load] with users = N or rate = N")?;
         let section = section.section()?;
-        let loading = load::read(&section, self.files, self.overrides);
+        let loading = load::read(&section, self.files, self.overrides, on_each);
         section.close();
         loading
     }
@@ -360,21 +382,16 @@ impl<'a> Reader<'a> {
             section.close();
             items
         });
-        let transport = root.section("transport");
-        let how = transport::read(transport.as_ref(), self.files, self.overrides);
-        if let Some(section) = transport {
-            section.close();
-        }
         Plan {
             keys,
             items,
-            transport: how,
             seed: self.overrides.seed.unwrap_or(seed),
             new_session,
-            request_timeout: timeout.unwrap_or(frame.request_timeout),
+            request_timeout: self.overrides.timeout.or(timeout).unwrap_or(frame.request_timeout),
             drain: drain.unwrap_or(frame.drain),
             validity,
             server_pid: self.overrides.server_pid,
+            observe: self.overrides.observe.clone(),
             ..frame
         }
     }

@@ -232,7 +232,13 @@ impl<'a> Value<'a> {
     }
 
     pub(super) fn truth(&self) -> Option<bool> {
-        let truth = self.item.get_ref().as_bool();
+        let truth = match self.item.get_ref() {
+            DeValue::String(raw) => {
+                let text = text::fill_in(raw, self.book.constants()).ok();
+                text.and_then(|text| text.parse().ok())
+            }
+            other => other.as_bool(),
+        };
         if truth.is_none() {
             self.expected("true or false");
         }

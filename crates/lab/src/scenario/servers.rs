@@ -11,10 +11,20 @@ pub(super) struct Servers(Vec<Server>);
 
 struct Server {
     name: String,
-    /// Whether its URL is `memcached://`.
-    is_cache: bool,
     /// None: its URL cannot be used, which has been said.
-    target: Option<(Origin, String)>,
+    found: Option<Found>,
+    /// The number of its first instance in the plan.
+    first: usize,
+}
+
+/// What a URL names.
+struct Found {
+    /// Whether it is `memcached://`.
+    is_cache: bool,
+    /// Of a cache there may be several.
+    instances: Vec<Origin>,
+    /// What goes before the paths of its steps.
+    prefix: String,
 }
 
 impl Servers {
@@ -32,6 +42,7 @@ impl Servers {
                 section.book.outside(format!("--server: there is no server `{name}`{hint}"));
             }
         }
+        let mut first = 0;
         let read = entries.iter().enumerate().map(|(i, entry)| {
             if !text::is_name(&entry.key) {
                 let what = format!("expected {}; got \"{}\"", text::NAME, entry.key);
@@ -43,14 +54,25 @@ impl Servers {
                 None => i == 0,
             };
             let override_ = overrides.servers.iter().rev().find(|(name, _)| is_meant(name));
-            let target = match override_ {
+            let mut found = match override_ {
                 Some((_, url)) => {
                     parse(url).map_err(|why| section.book.outside(format!("--server: {why}"))).ok()
                 }
                 None => of_file(&entry.value),
             };
-            let is_cache = target.as_ref().is_some_and(|(_, is_cache)| *is_cache);
-            Server { name: entry.key.clone(), is_cache, target: target.map(|(target, _)| target) }
+            if let (Some(found), Some(most)) = (&mut found, overrides.instances)
+                && found.is_cache
+            {
+                let there = found.instances.len();
+                if there < most {
+                    let what = format!("`{}` has {there} instances; asked are {most}", entry.key);
+                    section.book.outside(what);
+                }
+                found.instances.truncate(most);
+            }
+            let server = Server { name: entry.key.clone(), found, first };
+            first += server.instances().len();
+            server
         });
         Self(read.collect())
     }
@@ -70,8 +92,8 @@ impl Servers {
                 found?
             }
         };
-        let (_, prefix) = self.0.get(number)?.target.clone()?;
-        Some((number, prefix))
+        let server = self.0.get(number)?;
+        Some((server.first, server.found.as_ref()?.prefix.clone()))
     }
 
     /// The servers that have the items of a step: those that it names, or else all of
@@ -81,15 +103,20 @@ impl Servers {
         named: Option<&Value<'_>>,
         section: &Section<'_>,
     ) -> Option<Vec<usize>> {
-        let found: Vec<usize> = match named {
-            None => (0..self.0.len()).filter(|server| self.0[*server].is_cache).collect(),
+        let meant: Vec<&Server> = match named {
+            None => self.0.iter().filter(|server| server.is_cache()).collect(),
             Some(value) => {
                 let values = value.one_or_more();
-                let servers = values.iter().map(|value| self.of(Some(value)).map(|(it, _)| it));
+                let servers = values.iter().map(|value| {
+                    let (first, _) = self.of(Some(value))?;
+                    self.0.iter().find(|server| server.first == first && server.found.is_some())
+                });
                 servers.collect::<Option<_>>()?
             }
         };
-        if found.is_empty() && self.0.iter().all(|server| server.target.is_some()) {
+        let numbers = meant.iter().flat_map(|server| (server.first..).zip(server.instances()));
+        let found: Vec<usize> = numbers.map(|(number, _)| number).collect();
+        if found.is_empty() && self.0.iter().all(|server| server.found.is_some()) {
             let what = "there is no server for it; expected one like cache = \"memcached://HOST\"";
             section.book.missing(&section.span, format!("`{}`: {what}", section.name));
         }
@@ -98,13 +125,25 @@ impl Servers {
 
     /// For the plan.
     pub(super) fn origins(&self) -> Option<Vec<Origin>> {
-        let origin = |server: &Server| server.target.as_ref().map(|(origin, _)| origin.clone());
-        self.0.iter().map(origin).collect()
+        let all = self.0.iter().map(|server| server.found.as_ref());
+        let all: Vec<&Found> = all.collect::<Option<_>>()?;
+        Some(all.into_iter().flat_map(|found| found.instances.iter().cloned()).collect())
     }
 
-    /// Their names.
+    /// Their names, that of a cache once for each instance.
     pub(super) fn names(&self) -> Vec<String> {
-        self.0.iter().map(|server| server.name.clone()).collect()
+        let name = |server: &Server| vec![server.name.clone(); server.instances().len()];
+        self.0.iter().flat_map(name).collect()
+    }
+}
+
+impl Server {
+    fn instances(&self) -> &[Origin] {
+        self.found.as_ref().map_or(&[], |found| &found.instances)
+    }
+
+    fn is_cache(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| found.is_cache)
     }
 }
 
@@ -112,16 +151,14 @@ fn of_file(value: &Value<'_>) -> Option<Found> {
     parse(&value.text()?).map_err(|why| value.wrong(why)).ok()
 }
 
-/// A server with what goes before its paths, and whether it is a cache.
-type Found = ((Origin, String), bool);
-
 /// memcached's port.
 const CACHE_PORT: u16 = 11_211;
 
-/// The server of a URL, and its path without a slash at the end.
+/// The server of a URL, or the servers, and its path without a slash at the end.
 fn parse(url: &str) -> Result<Found, String> {
-    if let Some(authority) = url.strip_prefix("memcached://") {
-        return parse_cache(authority).map(|found| (found, true));
+    if let Some(authorities) = url.strip_prefix("memcached://") {
+        let instances = authorities.split(',').map(parse_cache).collect::<Result<_, _>>()?;
+        return Ok(Found { is_cache: true, instances, prefix: String::new() });
     }
     let target: Target =
         url.parse().map_err(|error: crate::target::TargetError| error.to_string())?;
@@ -129,11 +166,12 @@ fn parse(url: &str) -> Result<Found, String> {
     if path.contains('?') {
         return Err(format!("expected a URL without a query; got \"{url}\""));
     }
-    Ok(((target.origin(), path.trim_end_matches('/').to_owned()), false))
+    let prefix = path.trim_end_matches('/').to_owned();
+    Ok(Found { is_cache: false, instances: vec![target.origin()], prefix })
 }
 
 /// Host and port of a cache.
-fn parse_cache(authority: &str) -> Result<(Origin, String), String> {
+fn parse_cache(authority: &str) -> Result<Origin, String> {
     let authority = authority.trim_end_matches('/');
     // Colons in brackets belong to an address.
     let after = authority.rsplit(']').next().unwrap_or_default();
@@ -144,7 +182,7 @@ fn parse_cache(authority: &str) -> Result<(Origin, String), String> {
     let target: Target =
         url.parse().map_err(|error: crate::target::TargetError| error.to_string())?;
     match target.path() {
-        "/" => Ok((target.origin(), String::new())),
+        "/" => Ok(target.origin()),
         path => Err(format!("a cache has no paths; got \"{path}\"")),
     }
 }

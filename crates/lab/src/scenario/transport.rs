@@ -25,10 +25,10 @@ pub(super) fn read(
     if let Some(value) = section.and_then(|section| section.get("bandwidth")) {
         transport.bandwidth = bandwidth(&value).unwrap_or_default();
     }
-    if let Some(ca) = &overrides.ca {
+    if let Some(ca) = &overrides.trust.ca {
         transport.trust.ca = Some(ca.clone());
     }
-    transport.trust.insecure |= overrides.insecure;
+    transport.trust.insecure |= overrides.trust.insecure;
     transport
 }
 

@@ -1,10 +1,12 @@
 //! Siege's way of loading a server: users who walk through a list of URLs, in its order or at
 //! random, and pause between them. It makes a plan of that; `urls` reads siege's files, `lines`
-//! reports as siege does.
+//! reports as siege does, `get` shows a single request.
 
+mod get;
 mod lines;
 pub mod urls;
 
+pub use get::show;
 pub use lines::{json, lines};
 
 use crate::plan::{
@@ -108,6 +110,12 @@ impl Siege {
         }
     }
 
+    /// The `Content-Type` of an entry's body.
+    fn media_type_of(&self, entry: &Entry) -> &str {
+        let given = self.content_type.as_deref();
+        given.unwrap_or_else(|| media_type(&entry.body))
+    }
+
     fn request(&self, origin: usize, entry: &Entry, body: &[u8]) -> HttpStep {
         let mut step = HttpStep::new(&entry.method, Template::fixed(entry.target.path()));
         step.origin = origin;
@@ -118,9 +126,8 @@ impl Siege {
             step.body = Body::Template(Template::fixed(body));
             let is_typed = self.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case("content-type"));
             if !is_typed {
-                let given = self.content_type.as_deref();
-                let media_type = given.unwrap_or_else(|| media_type(&entry.body));
-                step.headers.push(("Content-Type".to_owned(), Template::fixed(media_type)));
+                let media_type = Template::fixed(self.media_type_of(entry));
+                step.headers.push(("Content-Type".to_owned(), media_type));
             }
         }
         step.redirects = if self.follow { REDIRECTS } else { 0 };

@@ -20,3 +20,4 @@ pub(crate) use reach::reach;
 pub(crate) use route::{Route, Server};
 pub(crate) use stream::Stream;
 pub use trust::TrustError;
+pub(crate) use trust::{config as tls_config, explain};

@@ -60,6 +60,12 @@ impl Judge<'_> {
         self.findings.stopped.then(|| "the run was ended before its time".to_owned())
     }
 
+    /// Nobody should take it for the run that was planned.
+    pub(super) fn extended(&self) -> Option<String> {
+        let more = self.findings.extended.as_secs_f64();
+        (more > 0.0).then(|| format!("the run was made {more} s longer while it went on"))
+    }
+
     /// The shares of operations against those of the mix, beyond what chance makes of them.
     pub(super) fn mix(&self) -> Option<String> {
         let most = self.plan.validity.mix_points;

@@ -6,6 +6,8 @@ mod generator;
 mod little;
 mod method;
 mod steady;
+#[cfg(test)]
+mod tests;
 
 use crate::audit::Found;
 use crate::engine::{Findings, Phase};
@@ -137,6 +139,7 @@ impl Judge<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.plan.validity.changes();
+        notes.extend(self.extended());
         notes.extend(self.unsteadiable());
         if self.findings.audit.is_none() && !self.plan.audit.is_empty() {
             notes.push("there was no audit, for the server has gone".to_owned());

@@ -10,7 +10,7 @@ use lab::queue::{Job, JobState, Program, Queue, QueueError, Runner, Submission};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use tempfile::TempDir;
 
 /// After it a test that waits says what it waited for.
@@ -47,6 +47,7 @@ impl Site {
             arguments: vec!["--json".into()],
             runs: self.file("runs"),
             after: None,
+            not_before: None,
         }
     }
 
@@ -230,4 +231,62 @@ fn a_queue_is_bounded_and_what_is_no_job_is_left_alone() {
     assert!(matches!(full, Err(QueueError::Full)), "{full:?}");
     assert!(matches!(site.queue().find("20200101"), Err(QueueError::Ambiguous { .. })));
     assert!(matches!(site.queue().find("letters"), Err(QueueError::Unknown { .. })));
+}
+
+#[test]
+fn a_suspended_queue_begins_nothing_and_ends_what_goes_on() {
+    let site = Site::new();
+    let (first, second) = (site.submit("sleep 0.2; exit 0\n"), site.submit("exit 0\n"));
+    let runner = site.take().unwrap();
+    let queue = site.queue();
+    let mut told = 0;
+    runner
+        .run(|_| {
+            // As soon as the first one runs; when it is over nobody else may hold the queue.
+            told += 1;
+            if told == 1 {
+                queue.suspend(true).unwrap();
+            }
+        })
+        .unwrap();
+    assert_eq!((site.state(&first), told), (JobState::Passed, 2));
+    assert_eq!(site.state(&second), JobState::Queued);
+    assert!(site.queue().is_suspended() && !site.queue().has_runner());
+    // Another runner does not begin it either.
+    site.take().unwrap().run(|_| {}).unwrap();
+    assert_eq!(site.state(&second), JobState::Queued);
+    site.queue().suspend(false).unwrap();
+    site.queue().suspend(false).unwrap();
+    site.take().unwrap().run(|_| {}).unwrap();
+    assert_eq!(site.state(&second), JobState::Passed);
+}
+
+#[test]
+fn a_job_is_not_carried_out_before_its_time_and_others_need_not_wait_for_it() {
+    let site = Site::new();
+    let not_before = SystemTime::now() + Duration::from_secs(2);
+    let later = Submission { not_before: Some(not_before), ..site.submission("exit 0\n") };
+    let later = site.queue().submit(&later).unwrap();
+    assert!(later.to_json()["not_before_utc"].is_string(), "{}", later.to_json());
+    let order = site.file("order");
+    let now = site.submit("exit 0\n");
+    let after = Some(later.id.clone());
+    let follows = Submission { after, ..site.submission("exit 0\n") };
+    let follows = site.queue().submit(&follows).unwrap();
+    site.take()
+        .unwrap()
+        .run(|job| {
+            if job.state == JobState::Running {
+                let early = job.id == later.id && SystemTime::now() < not_before;
+                fs::write(&order, format!("{}", !early)).unwrap();
+                let mut all = fs::read_to_string(site.file("all")).unwrap_or_default();
+                all.push_str(&format!("{}\n", job.id));
+                fs::write(site.file("all"), all).unwrap();
+            }
+        })
+        .unwrap();
+    assert_eq!(fs::read_to_string(order).unwrap(), "true");
+    let all = fs::read_to_string(site.file("all")).unwrap();
+    let ids = [&now.id, &later.id, &follows.id].map(ToString::to_string);
+    assert_eq!(all.lines().collect::<Vec<_>>(), ids);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod limits;
 mod mistakes;
 mod plans;
 mod shipped;

@@ -38,7 +38,7 @@ fn ten_mistakes_are_told_at_once() {
     let expected = [
         (1, 8, "`name`: expected a text in quotes; got 5"),
         (3, 7, "`servers.web`: the scheme \"ftp\" is not supported"),
-        (5, 9, "`load.users`: expected a number from 0 to 10000; got \"many\""),
+        (5, 9, "`load.users`: expected a number from 0 to 20000; got \"many\""),
         (6, 1, "there is no key `durration` in `load`; did you mean `duration`?"),
         (8, 8, "`mix.markov.home`: expected percentages that sum to 100 (within 0.01); got 99"),
         (9, 11, "`mix.markov.login.hme`: there is no operation `hme`; did you mean `home`?"),
@@ -132,6 +132,8 @@ fn each_section_refuses_what_it_cannot_be() {
         ("[audit.lists.l]\nget = \"/\"", "`audit.lists.l.id` is missing"),
         ("[audit.list.l]\nget = \"/\"", "did you mean `lists`?"),
         ("[variables]\na = []", "a text or a number"),
+        ("[items]\nvalues = \"twiter\"", "\"twitter\", a length"),
+        ("[operation.b]\nget = \"/\"\nconditional = \"yes\"", "expected true or false"),
     ] {
         let what = only(rest);
         assert!(what.contains(words), "{rest}\nsaid: {what}\nlacks: {words}");

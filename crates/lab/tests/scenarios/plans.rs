@@ -2,8 +2,9 @@
 
 use super::{read, read_with, with};
 use lab::plan::{
-    Arrivals, Audit, Bandwidth, Body, ChannelKind, ChannelStep, Coding, Distribution, Keeps, List,
-    Load, Mix, Number, Order, Pacing, Pages, Piece, Resources, Stage, Step, Template, Turn,
+    Arrivals, Audit, Bandwidth, Body, ChannelKind, ChannelStep, Class, Coding, Distribution, Keeps,
+    List, Load, MemcachedCommand, MemcachedStep, Mix, Number, Order, Pacing, Pages, Piece,
+    Resources, Stage, Step, Template, TimeToLive, Turn, Values,
 };
 use lab::scenario::{Overrides, Scenario, Source};
 use std::time::Duration;
@@ -124,6 +125,56 @@ fn a_servers_path_goes_before_those_of_steps() {
     assert_eq!(plan.origins[0].authority(), "h:81");
     let [Step::Http(step)] = plan.operations[0].steps.as_slice() else { panic!("{plan:?}") };
     assert_eq!(step.path.as_fixed(), Some(&b"/base/"[..]));
+}
+
+/// A scenario for caches.
+const CACHE: &str = "[servers]\nold = \"memcached://a,b:1\"\nnew = \"memcached://c\"\n\
+    [variables]\nmeta = true\nttl = \"1.5s\"\n[transport]\npipeline = 4\n[load]\nconnections = 5\n\
+    [operation.get]\nsteps = [{ memcached = \"get\", key = \"k\", fill = true, \
+    expires = [\"{ttl}\", \"1m\"], meta = \"{meta}\" }]\n\
+    [operation.set]\nsteps = [{ memcached = \"set\", key = \"k\", server = \"new\" }]\n";
+
+fn command(step: &Step) -> &MemcachedStep {
+    match step {
+        Step::Memcached(step) => step,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn commands(scenario: &Scenario) -> Vec<&MemcachedStep> {
+    let steps = scenario.plan.operations.iter().flat_map(|operation| &operation.steps);
+    steps.map(command).collect()
+}
+
+#[test]
+fn caches_have_instances_connections_and_times_to_live() {
+    let scenario = read(CACHE).unwrap();
+    let hosts: Vec<String> =
+        scenario.plan.origins.iter().map(|origin| origin.authority()).collect();
+    assert_eq!(hosts, ["a:11211", "b:1", "c:11211"]);
+    assert_eq!(scenario.servers, ["old", "old", "new"]);
+    let [get, set] = commands(&scenario)[..] else { panic!("{scenario:?}") };
+    assert_eq!((&get.origins, &set.origins), (&vec![0, 1, 2], &vec![2]));
+    assert_eq!((get.meta, set.meta), (true, false));
+    let fill = Some(TimeToLive { from_s: 2, to_s: 60 });
+    assert_eq!(get.command, MemcachedCommand::Get { verify: true, fill });
+    assert_eq!(set.command, MemcachedCommand::Set { expires: TimeToLive::FOREVER });
+    // 5 connections with 4 users on each.
+    assert_eq!(scenario.plan.load.users_max(), 20);
+    let overrides = Overrides {
+        instances: Some(1),
+        variables: vec![("meta".into(), "false".into())],
+        ..Overrides::default()
+    };
+    let scenario = read_with(CACHE, &overrides).unwrap();
+    let [get, set] = commands(&scenario)[..] else { panic!("{scenario:?}") };
+    assert_eq!((&get.origins, &set.origins, get.meta), (&vec![0, 1], &vec![1], false));
+    let fixed = format!("{CACHE}[items]\nvalues = \"100\"\n");
+    let class = Class { weight: 1.0, from_bytes: 100, to_bytes: 100 };
+    assert_eq!(read(&fixed).unwrap().plan.items.values, Values::Classes(vec![class]));
+    let two = Overrides { instances: Some(2), ..Overrides::default() };
+    let said = read_with(CACHE, &two).unwrap_err().to_string();
+    assert!(said.contains("`new` has 1 instances; asked are 2"), "{said}");
 }
 
 #[test]

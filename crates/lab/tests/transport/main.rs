@@ -4,6 +4,7 @@
 // In a test a panic is the report.
 #![allow(clippy::unwrap_used)]
 
+mod beside;
 mod certificates;
 mod connections;
 mod http2;

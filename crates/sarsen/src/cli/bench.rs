@@ -2,11 +2,10 @@
 
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
+use super::lab_flags::{self, Common, HasCommon};
 use super::load;
 use super::value::{self, ValueError};
-use lab::limits::{
-    DURATION_MAX, PIPELINE_MAX, RATE_MAX, REQUEST_TIMEOUT_MAX, STREAMS_MAX, THREADS_MAX, USERS_MAX,
-};
+use lab::limits::{DURATION_MAX, PIPELINE_MAX, RATE_MAX, STREAMS_MAX, USERS_MAX};
 use lab::plan::{Arrivals, Gate, Protocol, Transport};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,10 +29,6 @@ pub struct BenchArguments {
     pub duration: Duration,
     /// Requests after which it ends.
     pub requests: Option<u64>,
-    /// Fixes what is drawn.
-    pub seed: u64,
-    /// Longest time of a request.
-    pub timeout: Duration,
     /// Whether a user forgets its cookies before each request.
     pub new_session: bool,
     /// The request's method.
@@ -44,28 +39,22 @@ pub struct BenchArguments {
     pub body: Body,
     /// How many numbers `{key}` stands for.
     pub keys: u64,
-    /// Threads that make the load.
-    pub threads: usize,
     /// How requests travel.
     pub transport: Transport,
-    /// A server on this machine whose CPU time is reported too.
-    pub pid: Option<u32>,
-    /// Pages of metrics that are read once a second.
-    pub metrics: Vec<String>,
     /// What the run must keep.
     pub gates: Vec<Gate>,
     /// Whether it is kept in the folder of runs.
     pub archive: bool,
-    /// The folder, if it is another; then it is kept in any case.
-    pub runs: Option<PathBuf>,
-    /// Whether nothing is kept of this machine's name.
-    pub no_host: bool,
-    /// Whether nothing is shown while it goes on.
-    pub quiet: bool,
-    /// Whether the report is JSON.
-    pub json: bool,
     /// Whether the rows of the GLASS benchmark of 2007 stand beside the result.
     pub glass: bool,
+    /// What other commands have, too. With a folder of runs it is kept in any case.
+    pub common: Common,
+}
+
+impl HasCommon for BenchArguments {
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
+    }
 }
 
 /// Where the body of a request comes from.
@@ -89,24 +78,16 @@ impl Default for BenchArguments {
             warm_up: Duration::from_secs(10),
             duration: Duration::from_secs(10),
             requests: None,
-            seed: 1,
-            timeout: Duration::from_secs(10),
             new_session: false,
             method: "GET".into(),
             headers: Vec::new(),
             body: Body::Text(String::new()),
             keys: 10_000,
-            threads: 1,
             transport: Transport::default(),
-            pid: None,
-            metrics: Vec::new(),
             gates: Vec::new(),
             archive: false,
-            runs: None,
-            no_host: false,
-            quiet: false,
-            json: false,
             glass: false,
+            common: Common::default(),
         }
     }
 }
@@ -245,33 +226,9 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         }),
         about: "{key} in URL, header or body is a number below N [10000]",
     },
-    Flag {
-        long: "seed",
-        short: None,
-        takes: Takes::Value("N", |arguments, value| {
-            arguments.seed = value::count(value, 0..=u64::MAX)?;
-            Ok(())
-        }),
-        about: "the same number draws the same keys [1]",
-    },
-    Flag {
-        long: "timeout",
-        short: None,
-        takes: Takes::Value("TIME", |arguments, value| {
-            arguments.timeout = value::duration(value, REQUEST_TIMEOUT_MAX)?;
-            Ok(())
-        }),
-        about: "longest time of a request; then it is an error [10s]",
-    },
-    Flag {
-        long: "threads",
-        short: None,
-        takes: Takes::Value("N", |arguments, value| {
-            arguments.threads = value::count(value, 1..=THREADS_MAX as u64)? as usize;
-            Ok(())
-        }),
-        about: "threads that make the load [1]",
-    },
+    lab_flags::seed(),
+    lab_flags::timeout(),
+    lab_flags::threads(),
     Flag {
         long: "http2",
         short: None,
@@ -308,39 +265,11 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         takes: Takes::Nothing(|arguments| arguments.transport.keep_alive = false),
         about: "a connection for each request (Connection: close)",
     },
-    Flag {
-        long: "ca",
-        short: None,
-        takes: Takes::Value("FILE", |arguments, value| {
-            arguments.transport.trust.ca = Some(value.into());
-            Ok(())
-        }),
-        about: "https: trust these certificates (PEM) and no others",
-    },
-    Flag {
-        long: "insecure",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.transport.trust.insecure = true),
-        about: "https: accept any certificate",
-    },
-    Flag {
-        long: "pid",
-        short: None,
-        takes: Takes::Value("PID", |arguments, value| {
-            arguments.pid = Some(value::count(value, 1..=u64::from(u32::MAX))? as u32);
-            Ok(())
-        }),
-        about: "report this process's CPU time for each request too",
-    },
-    Flag {
-        long: "metrics",
-        short: None,
-        takes: Takes::Value("URL", |arguments, value| {
-            arguments.metrics.push(value::text(value)?);
-            Ok(())
-        }),
-        about: "read the server's metrics there once a second",
-    },
+    lab_flags::ca(),
+    lab_flags::insecure(),
+    lab_flags::pid(),
+    lab_flags::observe(),
+    lab_flags::metrics(),
     Flag {
         long: "gate",
         short: None,
@@ -356,33 +285,10 @@ const FLAGS: &[Flag<BenchArguments>] = &[
         takes: Takes::Nothing(|arguments| arguments.archive = true),
         about: "keep the run in ./runs, or in the folder $SARSEN_RUNS",
     },
-    Flag {
-        long: "runs",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.runs = Some(value::folder(value)?);
-            Ok(())
-        }),
-        about: "keep it in this folder",
-    },
-    Flag {
-        long: "no-host",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.no_host = true),
-        about: "keep no hash of this machine's name with it",
-    },
-    Flag {
-        long: "quiet",
-        short: Some('q'),
-        takes: Takes::Nothing(|arguments| arguments.quiet = true),
-        about: "show nothing while it goes on",
-    },
-    Flag {
-        long: "json",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.json = true),
-        about: "report as one JSON object",
-    },
+    lab_flags::runs(),
+    lab_flags::no_host(),
+    lab_flags::quiet(),
+    lab_flags::json(),
     Flag {
         long: "glass",
         short: None,
@@ -415,7 +321,7 @@ fn body(value: OsString) -> Result<Body, ValueError> {
 mod tests {
     use super::super::{Command, parse};
     use super::*;
-    use lab::plan::Trust;
+    use lab::plan::{Process, Trust};
 
     fn parsed(words: &[&str]) -> Result<BenchArguments, String> {
         match parse(words.iter().map(Into::into)) {
@@ -433,8 +339,7 @@ mod tests {
 
     fn transport() -> Transport {
         let protocol = Protocol::Http2 { streams: 8 };
-        let trust = Trust { ca: Some("roots.pem".into()), insecure: true };
-        Transport { protocol, keep_alive: false, trust, ..Transport::default() }
+        Transport { protocol, keep_alive: false, ..Transport::default() }
     }
 
     #[test]
@@ -443,6 +348,7 @@ mod tests {
         let line = "bench u -c 64 --rate 0.5 --arrivals even --warm-up 2s -d15s -n 9 --new-session \
             --method PUT --header D:e --body @file --keys 1000 --seed 3 --timeout 500ms \
             --threads 2 --streams 8 --http2 --no-keep-alive --ca roots.pem --insecure --pid 7 \
+            --observe db=8+ \
             --metrics m \
             --gate errors<50% --archive --runs kept --no-host -q --json --glass --header";
         let words: Vec<&str> = line.split_whitespace().chain(["A: b:c"]).collect();
@@ -454,24 +360,28 @@ mod tests {
             warm_up: Duration::from_secs(2),
             duration: Duration::from_secs(15),
             requests: Some(9),
-            seed: 3,
-            timeout: Duration::from_millis(500),
             new_session: true,
             method: "PUT".into(),
             headers: vec![("D".into(), "e".into()), ("A".into(), "b:c".into())],
             body: Body::File("file".into()),
             keys: 1000,
-            threads: 2,
             transport: transport(),
-            pid: Some(7),
-            metrics: vec!["m".into()],
             gates: vec![Gate::Errors { at_most: 0.5 }],
             archive: true,
-            runs: Some("kept".into()),
-            no_host: true,
-            quiet: true,
-            json: true,
             glass: true,
+            common: Common {
+                seed: Some(3),
+                timeout: Some(Duration::from_millis(500)),
+                threads: Some(2),
+                trust: Trust { ca: Some("roots.pem".into()), insecure: true },
+                pids: vec![7],
+                observed: vec![Process { name: "db".into(), pid: 8, with_children: true }],
+                metrics: vec!["m".into()],
+                runs: Some("kept".into()),
+                no_host: true,
+                quiet: true,
+                json: true,
+            },
         };
         assert_eq!(parsed(&words), Ok(expected));
     }
@@ -496,7 +406,7 @@ mod tests {
         for (flag, bad) in [
             ("--header", "no colon"),
             ("-c", "0"),
-            ("-c", "10001"),
+            ("-c", "20001"),
             ("-c", "1.5"),
             ("--gate", "p99"),
             ("--rate", "0"),

@@ -2,9 +2,11 @@
 //! file, no environment, and it starts nothing.
 
 mod bench;
+
 mod errors;
 mod flag;
 mod help;
+mod lab_flags;
 mod load;
 mod new;
 mod null_server;
@@ -22,6 +24,7 @@ mod value;
 mod verify;
 
 pub use bench::{BenchArguments, Body};
+pub use lab_flags::Common;
 pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;

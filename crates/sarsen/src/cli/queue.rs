@@ -3,8 +3,11 @@
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
 use super::{Command, RunArguments, UsageError, parse};
+use lab::limits::QUEUE_AHEAD_MAX;
+use lab::queue::parse_utc;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// A run that is to wait for its turn.
 #[derive(Debug, Default, PartialEq)]
@@ -13,6 +16,8 @@ pub struct SubmitArguments {
     pub name: Option<String>,
     /// It is carried out only after this job has passed.
     pub after: Option<String>,
+    /// It is not carried out before this.
+    pub not_before: Option<SystemTime>,
     /// The queue's folder.
     pub queue: Option<PathBuf>,
     /// The folder of runs.
@@ -55,6 +60,10 @@ pub enum QueueAction {
     Log,
     /// `sarsen queue run`
     Run,
+    /// `sarsen queue suspend`
+    Suspend,
+    /// `sarsen queue resume`
+    Resume,
 }
 
 /// `sarsen submit`. What it does not know itself is for `sarsen run`.
@@ -81,6 +90,26 @@ pub const SUBMIT: Spec<SubmitArguments> = Spec {
                 Ok(())
             }),
             about: "only after this job has passed; if it does not, cancel this one",
+        },
+        Flag {
+            long: "in",
+            short: None,
+            takes: Takes::Value("TIME", |arguments, value| {
+                let time = value::duration(value, QUEUE_AHEAD_MAX)?;
+                arguments.not_before = Some(SystemTime::now() + time);
+                Ok(())
+            }),
+            about: "not before so long from now, as 90m or 12h",
+        },
+        Flag {
+            long: "at",
+            short: None,
+            takes: Takes::Value("UTC", |arguments, value| {
+                let at = value::parsed_by(value, parse_utc, "a time such as 2026-11-22T10:15Z")?;
+                arguments.not_before = Some(at);
+                Ok(())
+            }),
+            about: "not before this time, as 2026-11-22T10:15Z",
         },
         Flag {
             long: "runs",
@@ -191,9 +220,13 @@ pub const LOG: Spec<QueueArguments> = Spec {
 /// `sarsen queue`
 pub const RUN: Spec<QueueArguments> = Spec {
     name: "queue",
-    usage: "run",
-    about: "Carry out the jobs of the queue, here, until none is left.",
-    arguments: &[Argument { name: "ACTION", about: "run", store: run }],
+    usage: "run|suspend|resume",
+    about: "Carry out the jobs of the queue, let none begin, or let them again.",
+    arguments: &[Argument {
+        name: "ACTION",
+        about: "run: here, until none is left; suspend: none begins until resume",
+        store: action,
+    }],
     flags: &[
         Flag {
             long: "detach",
@@ -205,15 +238,17 @@ pub const RUN: Spec<QueueArguments> = Spec {
     ],
     check: |arguments| match arguments.action {
         Some(_) => Ok(()),
-        None => Err(UsageError::Missing { command: "queue", what: "the word run" }),
+        None => Err(UsageError::Missing { command: "queue", what: "run, suspend or resume" }),
     },
 };
 
-fn run(arguments: &mut QueueArguments, value: OsString) -> Result<(), ValueError> {
-    if value != "run" {
-        return Err(ValueError::expected("run"));
-    }
-    arguments.action = Some(QueueAction::Run);
+fn action(arguments: &mut QueueArguments, value: OsString) -> Result<(), ValueError> {
+    arguments.action = Some(match value::text(value)?.as_str() {
+        "run" => QueueAction::Run,
+        "suspend" => QueueAction::Suspend,
+        "resume" => QueueAction::Resume,
+        _ => return Err(ValueError::expected("run, suspend or resume")),
+    });
     Ok(())
 }
 
@@ -231,11 +266,12 @@ pub fn command(action: QueueAction, rest: Vec<OsString>) -> Result<Command, Usag
         QueueAction::Wait => &WAIT,
         QueueAction::Cancel => &CANCEL,
         QueueAction::Log => &LOG,
-        QueueAction::Run => &RUN,
+        QueueAction::Run | QueueAction::Suspend | QueueAction::Resume => &RUN,
     };
     match parse::command(spec, rest, Command::Queue)? {
         Command::Queue(arguments) => {
-            Ok(Command::Queue(QueueArguments { action: Some(action), ..arguments }))
+            let action = arguments.action.or(Some(action));
+            Ok(Command::Queue(QueueArguments { action, ..arguments }))
         }
         help => Ok(help),
     }
@@ -271,6 +307,10 @@ pub fn submit(rest: Vec<OsString>) -> Result<Command, UsageError> {
     })?;
     let run = std::iter::once("run".into()).chain(others);
     match super::parse(run)? {
+        Command::Run(run) if run.max_rate.is_some() || !run.grid.is_empty() => {
+            let what = "one run for a job, without --grid and --max-rate";
+            return Err(UsageError::Missing { command: "submit", what });
+        }
         Command::Run(run) => submit.run = *run,
         other => return Ok(other),
     }
@@ -332,12 +372,23 @@ mod tests {
             ..with(QueueAction::Run)
         };
         assert_eq!(parsed("queue run --detach --queue /q"), queue(run));
+        for (line, action) in
+            [("queue suspend", QueueAction::Suspend), ("queue resume", QueueAction::Resume)]
+        {
+            assert_eq!(parsed(line), queue(QueueArguments { id: None, ..with(action) }));
+        }
+        let Ok(Command::Submit(submit)) = parsed("submit x --at 2026-11-22T10:15Z") else {
+            panic!("it is understood")
+        };
+        assert_eq!(submit.not_before, parse_utc("2026-11-22T10:15Z"));
         for (line, told) in [
             ("wait", "the ID of a job"),
             ("cancel", "the ID of a job"),
             ("log", "the ID of a job"),
-            ("queue", "the word run"),
-            ("queue stop", "expected run"),
+            ("queue", "run, suspend or resume"),
+            ("queue stop", "expected run, suspend or resume"),
+            ("submit x --at soon", "2026-11-22T10:15Z"),
+            ("submit x --in 0s", "a duration"),
         ] {
             let error = parsed(line).expect_err(line);
             assert!(error.contains(told), "{line}: {error}");

@@ -2,10 +2,15 @@
 
 use super::UsageError;
 use super::flag::{Argument, Flag, Spec, Takes};
+use super::lab_flags::{self, Common, HasCommon};
+use super::load;
 use super::value::{self, ValueError};
 use lab::archive::RunId;
-use lab::limits::{DURATION_MAX, RATE_MAX, THREADS_MAX, USERS_MAX};
+use lab::grid::{Axis, GridError};
+use lab::limits::{DURATION_MAX, RATE_MAX, USERS_MAX};
+use lab::plan::Gate;
 use lab::scenario::{Overrides, SPEEDS};
+use lab::target::TargetError;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -24,16 +29,39 @@ pub struct RunArguments {
     pub show: bool,
     /// Number of times of `[[setup]]` that were done by an earlier run.
     pub setup_from: u64,
-    /// Whether the report is JSON.
-    pub json: bool,
-    /// Whether nothing is shown while it goes on.
-    pub quiet: bool,
-    /// The folder that the run is archived in, if it is not the usual one.
-    pub runs: Option<PathBuf>,
     /// The id of the run, if the queue has given it out.
     pub id: Option<RunId>,
-    /// Whether nothing is kept that tells this machine from others.
-    pub no_host: bool,
+    /// What is varied; a run for each combination.
+    pub grid: Vec<Axis>,
+    /// The bound under which the highest rate is searched for, also as it was written.
+    pub max_rate: Option<(String, Gate)>,
+    /// What other commands have, too; `overrides` has none of it.
+    pub common: Common,
+}
+
+impl HasCommon for RunArguments {
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
+    }
+}
+
+impl RunArguments {
+    /// All that the command line says instead of the file.
+    ///
+    /// # Errors
+    /// A URL of metrics cannot be used.
+    pub fn overrides(&self) -> Result<Overrides, TargetError> {
+        let Common { seed, threads, timeout, trust, pids, .. } = &self.common;
+        Ok(Overrides {
+            seed: *seed,
+            threads: *threads,
+            timeout: *timeout,
+            trust: trust.clone(),
+            server_pid: pids.first().copied(),
+            observe: self.common.observe()?,
+            ..self.overrides.clone()
+        })
+    }
 }
 
 /// How the arguments are written.
@@ -62,6 +90,24 @@ pub const SPEC: Spec<RunArguments> = Spec {
             return Err(UsageError::Missing {
                 command: "run",
                 what: "either --users or --rate, not both",
+            });
+        }
+        if arguments.max_rate.is_some() && !arguments.grid.is_empty() {
+            return Err(UsageError::Missing {
+                command: "run",
+                what: "either --grid or --max-rate, not both",
+            });
+        }
+        if arguments.max_rate.is_some() && arguments.overrides.users.is_some() {
+            return Err(UsageError::Missing {
+                command: "run",
+                what: "--max-rate without --users: it is of the open model; --at-once bounds it",
+            });
+        }
+        if arguments.id.is_some() && (arguments.max_rate.is_some() || !arguments.grid.is_empty()) {
+            return Err(UsageError::Missing {
+                command: "run",
+                what: "one run for its --id, without --grid and --max-rate",
             });
         }
         Ok(())
@@ -169,49 +215,43 @@ const FLAGS: &[Flag<RunArguments>] = &[
         about: "measure for so long, as 500ms, 15s or 2m",
     },
     Flag {
-        long: "seed",
+        long: "instances",
         short: None,
         takes: Takes::Value("N", |arguments, value| {
-            arguments.overrides.seed = Some(value::count(value, 0..=u64::MAX)?);
+            let instances = value::count(value, 1..=USERS_MAX as u64)? as usize;
+            arguments.overrides.instances = Some(instances);
             Ok(())
         }),
-        about: "the same number gives each user the same operations",
+        about: "use the first N instances of each cache",
     },
     Flag {
-        long: "threads",
+        long: "grid",
         short: None,
-        takes: Takes::Value("N", |arguments, value| {
-            let threads = value::count(value, 1..=THREADS_MAX as u64)? as usize;
-            arguments.overrides.threads = Some(threads);
+        takes: Takes::Value("NAME=A,B,...", |arguments, value| {
+            let axis = Axis::parse(&value::text(value)?);
+            arguments.grid.push(axis.map_err(|why| ValueError::expected(axis_of(&why)))?);
             Ok(())
         }),
-        about: "threads that make the load",
+        about: "a run for each value, repeated: for each combination",
     },
     Flag {
-        long: "pid",
+        long: "max-rate",
         short: None,
-        takes: Takes::Value("PID", |arguments, value| {
-            let pid = value::count(value, 1..=u64::from(u32::MAX))? as u32;
-            arguments.overrides.server_pid = Some(pid);
+        takes: Takes::Value("GATE", |arguments, value| {
+            let text = value::text(value.clone())?;
+            arguments.max_rate = Some((text, load::gate(value)?));
             Ok(())
         }),
-        about: "report this process's CPU time for each operation too",
+        about: "search for the highest rate with 'p99<1ms'; from --rate",
     },
-    Flag {
-        long: "ca",
-        short: None,
-        takes: Takes::Value("FILE", |arguments, value| {
-            arguments.overrides.ca = Some(value::file(value)?);
-            Ok(())
-        }),
-        about: "trust the certificates in this file",
-    },
-    Flag {
-        long: "insecure",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.overrides.insecure = true),
-        about: "accept any certificate",
-    },
+    lab_flags::seed(),
+    lab_flags::threads(),
+    lab_flags::timeout(),
+    lab_flags::pid(),
+    lab_flags::observe(),
+    lab_flags::metrics(),
+    lab_flags::ca(),
+    lab_flags::insecure(),
     Flag {
         long: "setup-from",
         short: None,
@@ -233,27 +273,9 @@ const FLAGS: &[Flag<RunArguments>] = &[
         takes: Takes::Nothing(|arguments| arguments.show = true),
         about: "print the scenario's text, to begin one of your own",
     },
-    Flag {
-        long: "json",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.json = true),
-        about: "report as one JSON object",
-    },
-    Flag {
-        long: "quiet",
-        short: Some('q'),
-        takes: Takes::Nothing(|arguments| arguments.quiet = true),
-        about: "show nothing while it goes on",
-    },
-    Flag {
-        long: "runs",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.runs = Some(value::folder(value)?);
-            Ok(())
-        }),
-        about: "keep the run in DIR [$SARSEN_RUNS, or ./runs]",
-    },
+    lab_flags::json(),
+    lab_flags::quiet(),
+    lab_flags::runs(),
     Flag {
         long: "id",
         short: None,
@@ -263,13 +285,14 @@ const FLAGS: &[Flag<RunArguments>] = &[
         }),
         about: "keep it under this id, which the queue has given out",
     },
-    Flag {
-        long: "no-host",
-        short: None,
-        takes: Takes::Nothing(|arguments| arguments.no_host = true),
-        about: "keep no hash of this machine's name with it",
-    },
+    lab_flags::no_host(),
 ];
+
+/// What would have been an axis.
+fn axis_of(why: &GridError) -> String {
+    let why = why.to_string();
+    why.strip_prefix("expected ").map_or(why.clone(), str::to_owned)
+}
 
 /// `NAME=URL`, or a URL alone, which may have a `=` in it but not before its scheme.
 fn server(value: OsString) -> Result<(Option<String>, String), ValueError> {
@@ -285,6 +308,7 @@ fn server(value: OsString) -> Result<(Option<String>, String), ValueError> {
 mod tests {
     use super::super::{Command, parse};
     use super::*;
+    use lab::plan::{Process, Trust};
     use std::time::Duration;
 
     fn parsed(line: &str) -> Result<RunArguments, String> {
@@ -300,8 +324,8 @@ mod tests {
         let line = "run bank.toml --server http://h/?a=b --server cache=http://c --set a=b=c \
                     --rate 5 --replay l --speed 2.5 --at-once 9 \
                     --warm-up 1s -d 2s --seed 3 --threads 2 --pid 7 \
-                    --ca f --insecure \
-                    --setup-from 11 --check --show --json \
+                    --ca f --insecure --timeout 4s --observe db=8 --metrics m \
+                    --setup-from 11 --check --show --json --instances 2 \
                     --quiet --runs r --no-host --id 20261122T101500Z-a-7f3a";
         let expected = RunArguments {
             scenario: "bank.toml".into(),
@@ -318,23 +342,36 @@ mod tests {
                 speed: Some(2.5),
                 warm_up: Some(Duration::from_secs(1)),
                 duration: Some(Duration::from_secs(2)),
-                seed: Some(3),
-                threads: Some(2),
-                server_pid: Some(7),
-                ca: Some("f".into()),
-                insecure: true,
+                instances: Some(2),
+                ..Overrides::default()
             },
             check: true,
             show: true,
             setup_from: 11,
-            json: true,
-            quiet: true,
-            runs: Some("r".into()),
-            no_host: true,
             id: RunId::parse("20261122T101500Z-a-7f3a"),
+            grid: Vec::new(),
+            max_rate: None,
+            common: Common {
+                seed: Some(3),
+                threads: Some(2),
+                timeout: Some(Duration::from_secs(4)),
+                trust: Trust { ca: Some("f".into()), insecure: true },
+                pids: vec![7],
+                observed: vec![Process { name: "db".into(), pid: 8, with_children: false }],
+                metrics: vec!["m".into()],
+                runs: Some("r".into()),
+                no_host: true,
+                quiet: true,
+                json: true,
+            },
         };
         assert_eq!(parsed(line), Ok(expected));
         assert_eq!(parsed("run x -c 4").map(|run| run.overrides.users), Ok(Some(4)));
+        let grid = parsed("run x --grid pipeline=1,16 --grid threads=1").expect("a grid").grid;
+        assert_eq!(grid, ["pipeline=1,16", "threads=1"].map(|text| Axis::parse(text).unwrap()));
+        let max = parsed("run x --max-rate p99<1ms").expect("a bound").max_rate;
+        let gate = Gate::Latency { operation: None, quantile: 0.99, at_most_ms: 1.0 };
+        assert_eq!(max, Some(("p99<1ms".into(), gate)));
     }
 
     #[test]
@@ -347,5 +384,15 @@ mod tests {
         assert_eq!(both, Err("`run` needs either --users or --rate, not both".into()));
         let unset = parsed("run x --set a").unwrap_err();
         assert!(unset.contains("NAME=VALUE"), "{unset}");
+        let axis = parsed("run x --grid threads=0").unwrap_err();
+        assert!(axis.starts_with("--grid: expected threads: "), "{axis}");
+        for both in [
+            "--grid a=1 --max-rate p99<1ms",
+            "--grid a=1 --id 20261122T101500Z-a-7f3a",
+            "--max-rate p99<1ms --users 4",
+        ] {
+            let said = parsed(&format!("run x {both}")).unwrap_err();
+            assert!(said.starts_with("`run` needs "), "{said}");
+        }
     }
 }

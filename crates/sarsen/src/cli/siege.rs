@@ -3,8 +3,9 @@
 use super::UsageError;
 use super::bench;
 use super::flag::{Argument, Flag, Spec, Takes};
+use super::lab_flags::{self, Common, HasCommon};
 use super::value::{self, ValueError};
-use lab::limits::{DURATION_MAX, REQUEST_TIMEOUT_MAX, SIEGE_DELAY_MAX, THREADS_MAX, USERS_MAX};
+use lab::limits::{DURATION_MAX, SIEGE_DELAY_MAX, USERS_MAX};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,16 +39,16 @@ pub struct SiegeArguments {
     pub parser: bool,
     /// Whether redirects are followed.
     pub follow: bool,
-    /// Whether nothing is shown.
-    pub quiet: bool,
-    /// Whether the report is JSON.
-    pub json: bool,
-    /// Longest time of a request.
-    pub timeout: Duration,
-    /// Threads that make the load.
-    pub threads: usize,
-    /// Fixes what is drawn.
-    pub seed: u64,
+    /// Whether one request of each URL is made and all of it shown.
+    pub get: bool,
+    /// What other commands have, too.
+    pub common: Common,
+}
+
+impl HasCommon for SiegeArguments {
+    fn common(&mut self) -> &mut Common {
+        &mut self.common
+    }
 }
 
 /// How many requests each user makes.
@@ -75,11 +76,8 @@ impl Default for SiegeArguments {
             content_type: None,
             parser: true,
             follow: true,
-            quiet: false,
-            json: false,
-            timeout: Duration::from_secs(30),
-            threads: 1,
-            seed: 1,
+            get: false,
+            common: Common::default(),
         }
     }
 }
@@ -101,6 +99,9 @@ pub const SPEC: Spec<SiegeArguments> = Spec {
     check: |arguments| match (arguments.url.is_empty(), &arguments.file) {
         (true, None) => {
             Err(UsageError::Missing { command: "siege", what: "a URL, or a file of them: -f FILE" })
+        }
+        (true, Some(_)) if arguments.get => {
+            Err(UsageError::Missing { command: "siege", what: "a URL for -g, not a file of them" })
         }
         (false, Some(_)) => {
             Err(UsageError::Missing { command: "siege", what: "a URL or -f FILE, not both" })
@@ -168,6 +169,12 @@ const FLAGS: &[Flag<SiegeArguments>] = &[
         about: "URLs, one a line, with variables, methods and bodies",
     },
     Flag {
+        long: "get",
+        short: Some('g'),
+        takes: Takes::Nothing(|arguments| arguments.get = true),
+        about: "one request: show what is sent and the reply's head",
+    },
+    Flag {
         long: "header",
         short: Some('H'),
         takes: Takes::Value("'N: V'", |arguments, value| {
@@ -209,48 +216,24 @@ const FLAGS: &[Flag<SiegeArguments>] = &[
     Flag {
         long: "quiet",
         short: Some('q'),
-        takes: Takes::Nothing(|arguments| arguments.quiet = true),
+        takes: Takes::Nothing(|arguments| arguments.common.quiet = true),
         about: "show nothing: the exit code alone tells",
     },
     Flag {
         long: "verbose",
         short: Some('v'),
-        takes: Takes::Nothing(|arguments| arguments.quiet = false),
+        takes: Takes::Nothing(|arguments| arguments.common.quiet = false),
         about: "show how it goes on, as without this",
     },
     Flag {
         long: "json-output",
         short: Some('j'),
-        takes: Takes::Nothing(|arguments| arguments.json = true),
+        takes: Takes::Nothing(|arguments| arguments.common.json = true),
         about: "report as one JSON object with siege's names",
     },
-    Flag {
-        long: "timeout",
-        short: None,
-        takes: Takes::Value("TIME", |arguments, value| {
-            arguments.timeout = value::duration(value, REQUEST_TIMEOUT_MAX)?;
-            Ok(())
-        }),
-        about: "longest time of a request; then it has failed [30s]",
-    },
-    Flag {
-        long: "threads",
-        short: None,
-        takes: Takes::Value("N", |arguments, value| {
-            arguments.threads = value::count(value, 1..=THREADS_MAX as u64)? as usize;
-            Ok(())
-        }),
-        about: "threads that make the load [1]",
-    },
-    Flag {
-        long: "seed",
-        short: None,
-        takes: Takes::Value("N", |arguments, value| {
-            arguments.seed = value::count(value, 0..=u64::MAX)?;
-            Ok(())
-        }),
-        about: "the same number draws the same pauses and URLs [1]",
-    },
+    lab_flags::timeout(),
+    lab_flags::threads(),
+    lab_flags::seed(),
 ];
 
 fn repetitions(value: OsString) -> Result<Repetitions, ValueError> {
@@ -323,8 +306,7 @@ mod tests {
             content_type: Some("text/plain".into()),
             parser: false,
             follow: false,
-            quiet: true,
-            json: true,
+            common: Common { quiet: true, json: true, ..Common::default() },
             ..SiegeArguments::default()
         };
         let words = [
@@ -374,6 +356,7 @@ mod tests {
             assert!(error.starts_with(&format!("{flag}: expected ")), "{error}");
         }
         assert!(parsed(&["siege"]).expect_err("nothing").contains("-f FILE"));
+        assert!(parsed(&["siege", "-g", "-f", "x"]).expect_err("a file").contains("a URL for -g"));
         assert!(parsed(&["siege", "u", "-f", "x"]).expect_err("both").contains("not both"));
     }
 }

@@ -1,6 +1,6 @@
 //! What is shown of a run of the lab while it goes on: a screen on a terminal, a line a second
-//! elsewhere, or nothing. From here a run is ended before its time, by `q` or a signal; it is then
-//! closed as what it is.
+//! elsewhere, or nothing. From here a run is ended before its time, by `q` or a signal, and then
+//! closed as what it is; or made longer by `+`.
 //!
 //! `figures` keeps what was told, `page` makes text of it, `screen` has the terminal.
 
@@ -16,10 +16,11 @@ use lab::engine::{self, All, Findings, RunError, Watch};
 use lab::measure::Interval;
 use lab::plan::Plan;
 use lab::progress::Tick;
-use screen::Screen;
+use screen::{Screen, Wishes};
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Carries out a plan and shows it meanwhile, unless that is to be quiet. `beside` are told, too.
 pub fn carry_out(
@@ -39,8 +40,8 @@ pub fn carry_out(
 struct View {
     figures: Figures,
     show: Show,
-    /// Set when somebody asks for the end.
-    quit: Arc<AtomicBool>,
+    /// What those who watch it want.
+    wishes: Arc<Wishes>,
 }
 
 /// Where it is shown.
@@ -55,8 +56,8 @@ enum Show {
 
 impl View {
     fn open(plan: &Plan, quiet: bool) -> Self {
-        let quit = Arc::new(AtomicBool::new(false));
-        Self { figures: Figures::new(plan), show: Show::choose(quiet, &quit), quit }
+        let wishes = Arc::new(Wishes::default());
+        Self { figures: Figures::new(plan), show: Show::choose(quiet, &wishes), wishes }
     }
 
     fn close(self) {
@@ -69,15 +70,15 @@ impl View {
 }
 
 impl Show {
-    fn choose(quiet: bool, quit: &Arc<AtomicBool>) -> Self {
+    fn choose(quiet: bool, wishes: &Arc<Wishes>) -> Self {
         // On a screen the terminal has the signals; one that cannot be taken is done without.
         if !quiet
             && terminal::is_one()
-            && let Ok(screen) = Screen::open(Arc::clone(quit))
+            && let Ok(screen) = Screen::open(Arc::clone(wishes))
         {
             return Self::Screen(screen);
         }
-        if let Err(error) = signals::ask_for_end(quit) {
+        if let Err(error) = signals::ask_for_end(&wishes.quit) {
             write(&format!("sarsen: signals cannot be caught: {error}\n"));
         }
         match (quiet, io::stderr().is_terminal()) {
@@ -109,6 +110,10 @@ impl Watch for View {
     }
 
     fn stops(&mut self) -> bool {
-        self.quit.load(Ordering::Relaxed)
+        self.wishes.quit.load(Ordering::Relaxed)
+    }
+
+    fn extends(&mut self) -> Duration {
+        self.wishes.take_longer()
     }
 }

@@ -4,13 +4,32 @@
 use crate::terminal::{Key, Terminal};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What the keys do.
-const KEYS: &str = "q end the run now: what is in flight is waited for, then it is reported";
+const KEYS: &str = "q end now: what is in flight is waited for, then reported    + 30 s longer";
+
+/// How much longer each `+` makes a run.
+const MORE: Duration = Duration::from_secs(30);
+
+/// What is wanted of a run by those who watch it.
+#[derive(Default)]
+pub struct Wishes {
+    /// That it ends.
+    pub quit: Arc<AtomicBool>,
+    /// How often `+` was pressed since somebody looked.
+    longer: AtomicU32,
+}
+
+impl Wishes {
+    /// By how much it is to be longer, since the last call.
+    pub fn take_longer(&self) -> Duration {
+        MORE * self.longer.swap(0, Ordering::Relaxed)
+    }
+}
 
 /// How long a key is waited for before the next look whether there is a page.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -22,13 +41,13 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal; `quit` is set when somebody presses `q`, or a signal asks for the end.
-    pub fn open(quit: Arc<AtomicBool>) -> io::Result<Self> {
+    /// Takes the terminal; keys are noted as wishes, and so is a signal that asks for the end.
+    pub fn open(wishes: Arc<Wishes>) -> io::Result<Self> {
         let terminal = Terminal::take()?;
         let (pages, to_show) = sync_channel(2);
         let thread = std::thread::Builder::new()
             .name("live".to_owned())
-            .spawn(move || attend(&terminal, &to_show, &quit))?;
+            .spawn(move || attend(&terminal, &to_show, &wishes))?;
         Ok(Self { pages, thread })
     }
 
@@ -46,7 +65,7 @@ impl Screen {
     }
 }
 
-fn attend(terminal: &Terminal, pages: &Receiver<Vec<String>>, quit: &AtomicBool) {
+fn attend(terminal: &Terminal, pages: &Receiver<Vec<String>>, wishes: &Wishes) {
     loop {
         match pages.try_recv() {
             Ok(page) => {
@@ -55,8 +74,11 @@ fn attend(terminal: &Terminal, pages: &Receiver<Vec<String>>, quit: &AtomicBool)
             }
             Err(TryRecvError::Empty) => match terminal.key(LOOK_EVERY) {
                 Ok(Some(Key::Quit)) => {
-                    quit.store(true, Ordering::Relaxed);
+                    wishes.quit.store(true, Ordering::Relaxed);
                     return show_the_rest(terminal, pages);
+                }
+                Ok(Some(Key::Byte(b'+'))) => {
+                    wishes.longer.fetch_add(1, Ordering::Relaxed);
                 }
                 Ok(_) => {}
                 // Nobody can press anything.

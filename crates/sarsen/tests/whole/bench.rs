@@ -106,6 +106,22 @@ fn on_a_terminal_it_is_watched_and_q_ends_it() {
 }
 
 #[test]
+fn plus_makes_it_longer_and_the_report_says_so() {
+    let server = NullServer::start(&["--latency", "fixed:2ms"]);
+    let mut command = sarsen();
+    command.args(["bench", &server.url, "--warm-up", "0s", "-d", "1h", "-c", "1"]);
+    let mut terminal = OnTerminal::start(command, (24, 80));
+    terminal.wait_for("of 3600 s");
+    terminal.press(b"+");
+    terminal.wait_for("of 3630 s");
+    terminal.press(b"+");
+    terminal.wait_for("of 3660 s");
+    terminal.press(b"q");
+    terminal.wait_for("made 60 s longer");
+    assert_eq!(terminal.wait().code(), Some(9));
+}
+
+#[test]
 fn a_run_is_archived_whatever_becomes_of_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let runs = folder.path().join("kept");

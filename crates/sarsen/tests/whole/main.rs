@@ -10,6 +10,7 @@ mod bad_input;
 mod bank;
 mod bench;
 mod bodies;
+mod cache;
 mod command_line;
 mod counter;
 mod crash;
@@ -18,15 +19,18 @@ mod expiries;
 #[allow(dead_code, clippy::unwrap_used)]
 #[path = "../../../faces/tests/http/frames.rs"]
 mod frames;
+mod grid;
 mod harness;
 mod http;
 mod idle;
 mod lifecycle;
 mod login;
+mod many_users;
 mod memcached;
 mod new;
 mod nginx;
 mod null_server;
+mod observed;
 mod on_terminal;
 #[path = "../../../faces/tests/http/patience.rs"]
 mod patience;

@@ -2,6 +2,7 @@
 //! scenario that cannot be run.
 
 use crate::harness::{Site, root, run, sarsen};
+use crate::on_terminal::OnTerminal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -197,6 +198,36 @@ fn a_scenario_that_ships_can_be_shown_changed_and_run_from_a_file() {
     {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
+}
+
+#[test]
+fn on_a_terminal_a_run_is_watched_and_q_ends_it() {
+    let server = Site::bare().start();
+    let runs = tempfile::tempdir().expect("a folder");
+    let mut command = sarsen();
+    command.env("SARSEN_RUNS", runs.path()).args(["run", "documents", "--server"]);
+    command.arg(server.url("/")).args(["--set", "documents=20", "--users", "3"]);
+    command.args(["--warm-up", "1s", "--duration", "1h"]);
+    let mut terminal = OnTerminal::start(command, (24, 80));
+    for words in [
+        "documents   (closed)",
+        "of 3601 s",
+        "3 users",
+        "mix        ",
+        "service    now",
+        "generator ",
+        "q end now",
+    ] {
+        terminal.wait_for(words);
+    }
+    terminal.wait_for("measuring: ");
+    terminal.press(b"+");
+    terminal.wait_for("of 3631 s");
+    terminal.press(b"q");
+    terminal.wait_for("\u{1b}[?1049l");
+    terminal.wait_for("INVALID: ");
+    terminal.wait_for("made 30 s longer");
+    assert_eq!(terminal.wait().code(), Some(9));
 }
 
 #[test]

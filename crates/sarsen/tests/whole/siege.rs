@@ -216,3 +216,25 @@ fn mistakes_in_the_file_are_all_told_and_nothing_is_sent() {
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     assert!(ground.asked().is_empty());
 }
+
+#[test]
+fn one_request_is_shown_with_both_heads() {
+    let ground = Ground::new();
+    let url = ground.url("/a?b=c");
+    let ours = ground.ours(&["-g", "-A", "me", "-H", "X-Mark: m", &url]);
+    let shown = String::from_utf8_lossy(&ours.stdout).into_owned();
+    assert_eq!(ours.status.code(), Some(0), "{ours:?}");
+    assert_eq!(ground.asked(), ["GET /a?b=c - - \"m\""]);
+    let theirs = ground.theirs(&["-g", "-A", "me", "-H", "X-Mark: m", &url]);
+    assert_eq!(ground.asked(), ["GET /a?b=c - - \"m\""], "{theirs:?}");
+    for line in ["GET /a?b=c HTTP/1.1\n", "X-Mark: m\n", "User-Agent: me\n", "HTTP/1.1 200 OK\n"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.contains("\n\nHTTP/1.1 200") && shown.ends_with("\n\n"), "{shown}");
+    let posted = format!("{url} POST x=1&y=2");
+    let ours = ground.ours(&["-g", &posted]);
+    assert_eq!(ground.asked(), ["POST /a?b=c 7 application/x-www-form-urlencoded \"-\""]);
+    assert!(String::from_utf8_lossy(&ours.stdout).ends_with("\n\n"), "{ours:?}");
+    let nobody = ground.ours(&["-g", "http://127.0.0.1:1/"]);
+    assert_eq!(nobody.status.code(), Some(6), "{nobody:?}");
+}
