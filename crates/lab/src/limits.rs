@@ -188,6 +188,10 @@ pub const METRICS_COLUMNS_MAX: usize = 200;
 /// Longest part of a run's id that is made from its name, in bytes. A longer name is cut there.
 pub const RUN_ID_NAME_MAX: usize = 40;
 
+/// How often the end of a run's id is drawn until it is one that no run of the same second has.
+/// Then the run is refused, and says which id there is already.
+pub const RUN_ID_DRAWS_MAX: usize = 8;
+
 /// Room on the disk that a run keeps for its last files, in bytes: on a disk that has become full
 /// it still ends with its verdict and report. If that is too little, the run stays as one that was
 /// killed, and the message says so.

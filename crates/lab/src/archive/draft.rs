@@ -5,7 +5,7 @@ use super::environment::{hex, sha256_of};
 use super::error::{ArchiveError, writing};
 use super::id::RunId;
 use super::sums;
-use crate::limits::RUN_RESERVE_BYTES;
+use crate::limits::{RUN_ID_DRAWS_MAX, RUN_RESERVE_BYTES};
 use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -46,6 +46,20 @@ impl Draft {
         let draft = Self { id, runs: runs.to_owned(), path, lock };
         draft.write(RESERVE, &vec![0; RUN_RESERVE_BYTES])?;
         Ok(draft)
+    }
+
+    /// The same with an id that `draw` draws, which may have to draw again.
+    pub(super) fn create_drawn(
+        runs: &Path,
+        mut draw: impl FnMut() -> RunId,
+    ) -> Result<Self, ArchiveError> {
+        for _ in 1..RUN_ID_DRAWS_MAX {
+            match Self::create(runs, draw()) {
+                Err(ArchiveError::Taken(_)) => {}
+                done => return done,
+            }
+        }
+        Self::create(runs, draw())
     }
 
     /// Where a file of it is.
@@ -126,4 +140,32 @@ impl Draft {
 /// The content hash of a run: that of its list of sums.
 pub(super) fn content_hash(folder: &Path) -> io::Result<String> {
     sha256_of(&folder.join(sums::FILE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(drawn: usize) -> RunId {
+        RunId::parse(&format!("20261122T101500Z-a-{drawn:04x}")).expect("an id")
+    }
+
+    #[test]
+    fn an_id_that_is_taken_is_drawn_again() {
+        let runs = tempfile::tempdir().expect("a folder");
+        for drawn in 0..RUN_ID_DRAWS_MAX - 1 {
+            let draft = Draft::create(runs.path(), id(drawn)).expect("a draft");
+            // One that is done is in the way as well as one that goes on.
+            if drawn == 0 {
+                draft.publish().expect("a run");
+            }
+        }
+        let mut next = 0..;
+        let draft = Draft::create_drawn(runs.path(), || id(next.next().expect("a number")));
+        assert_eq!(draft.expect("a draft").id, id(RUN_ID_DRAWS_MAX - 1));
+        let mut next = 0..;
+        let draft = Draft::create_drawn(runs.path(), || id(next.next().expect("a number")));
+        let last = id(RUN_ID_DRAWS_MAX - 1).to_string();
+        assert!(matches!(draft, Err(ArchiveError::Taken(taken)) if taken == last));
+    }
 }

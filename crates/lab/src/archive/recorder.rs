@@ -62,10 +62,12 @@ impl Recorder {
     /// The folder cannot be written, or its disk is too full.
     pub(super) fn begin(plan: &Plan, about: &About) -> Result<Self, ArchiveError> {
         let now = SystemTime::now();
-        let id = about.id.clone().unwrap_or_else(|| RunId::new(now, &plan.name));
         fs::create_dir_all(&about.runs).map_err(writing(&about.runs))?;
         space::check(&about.runs, plan)?;
-        let draft = Draft::create(&about.runs, id)?;
+        let draft = match &about.id {
+            Some(id) => Draft::create(&about.runs, id.clone())?,
+            None => Draft::create_drawn(&about.runs, || RunId::new(now, &plan.name))?,
+        };
         let environment = environment::gather(about);
         let prepared = prepare(&draft, plan, (about, &environment));
         if let Err(error) = prepared {
