@@ -33,9 +33,20 @@ fn call(topic: &Topic) -> String {
     format!("{} {}", topic.name, topic.usage).trim_end().to_owned()
 }
 
+/// What a flag and its value may be long without having a line of their own.
+const LEFT_MAX: usize = 24;
+
 fn columns(rows: &[(String, &str)]) -> String {
-    let width = rows.iter().map(|(left, _)| left.len()).max().unwrap_or(0);
-    rows.iter().map(|(left, right)| format!("  {left:width$}  {right}\n")).collect()
+    let lengths = rows.iter().map(|(left, _)| left.len());
+    let width = lengths.filter(|length| *length <= LEFT_MAX).max().unwrap_or(0);
+    let row = |(left, right): &(String, &str)| {
+        let indent = width + 2;
+        match left.len() <= width {
+            true => format!("  {left:width$}  {right}\n"),
+            false => format!("  {left}\n{:indent$}  {right}\n", ""),
+        }
+    };
+    rows.iter().map(row).collect()
 }
 
 #[cfg(test)]

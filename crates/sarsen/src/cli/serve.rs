@@ -131,7 +131,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.data = value::folder(value)?;
             Ok(())
         }),
-        about: "the repository's folder, made if missing [./sarsen-data]",
+        about: "repository's folder, made if missing [./sarsen-data]",
     },
     Flag {
         long: "listen",
@@ -204,7 +204,7 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             arguments.memory = Some(value::size(value)?);
             Ok(())
         }),
-        about: "for documents and caches [1G, or 1/4 of the RAM if less]",
+        about: "documents and caches [1G, or 1/4 of the RAM if less]",
     },
     Flag {
         long: "memcached",
