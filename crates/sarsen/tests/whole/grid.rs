@@ -44,8 +44,11 @@ fn a_grid_is_a_table_with_a_row_for_each_cell() {
     }
     assert!(stderr.contains("cell 4 of 4: instances=2 pipeline=8 connections=4"), "{stderr}");
     // Each is a run of the archive, with the command line that makes it alone.
-    let folders = std::fs::read_dir(runs.path()).expect("runs").map(|entry| {
-        let path = entry.expect("an entry").path().join("environment.json");
+    let entries = std::fs::read_dir(runs.path()).expect("runs");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    // Beside each folder is a file with its sum.
+    let folders = paths.filter(|path| path.is_dir()).map(|path| {
+        let path = path.join("environment.json");
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     });
     let folders: Vec<String> = folders.collect();
