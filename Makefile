@@ -11,6 +11,9 @@
 #                      measure the cache beside memcached, in half an hour
 #   make bench-pages   measure pages of an application beside Express and PostgreSQL, in half an hour
 #   make bench-glass   measure the counter as it was measured in October 2007, in ten minutes
+#   make bench-operation
+#                      commits beside backup, export, verify and the like, all at once, in twelve
+#                      minutes
 #   make bench-repository
 #                      measure the repository alone, in half an hour, for docs/performance.md
 #   make soak-repository
@@ -62,7 +65,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter
 
-.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-memcached bench-pages bench-glass bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -141,6 +144,12 @@ bench-pages: build
 
 bench-glass: build
 	cargo xtask bench-glass $(ROUNDS) $(SECONDS)
+
+# Seconds of everything at once.
+OPERATION_SECONDS ?= 600
+
+bench-operation: build
+	cargo xtask bench-operation $(OPERATION_SECONDS)
 
 bench-repository: setup
 	$(MEASURE) --bench commits -- $(MEASURE_OPTIONS)

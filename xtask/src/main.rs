@@ -13,6 +13,7 @@ use bench::documents::{self, Documents, Side};
 use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
 use bench::memcached::{self, Memcached};
+use bench::operation::{self, Operation};
 use bench::pages::{self, Pages};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure the counter as it was in October 2007
        cargo xtask bench-memcached ROUNDS SECONDS [--only TEXT] [--same]
                                             measure its cache beside memcached
+       cargo xtask bench-operation SECONDS  commits beside backup, export and the like, all at once
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
 
@@ -45,6 +47,10 @@ fn main() -> ExitCode {
         },
         ["bench-glass", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure_counter(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-operation", seconds] => match seconds.parse() {
+            Ok(seconds) => measure_operation(seconds),
             _ => usage(),
         },
         ["bench-documents", rounds, seconds, options @ ..] => {
@@ -170,6 +176,15 @@ fn ended(outcome: Result<(), BenchError>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn measure_operation(seconds: u64) -> ExitCode {
+    let target = target();
+    report(operation::run(&Operation {
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-operation"),
+    }))
 }
 
 fn measure_lab(rounds: usize, seconds: u64) -> ExitCode {

@@ -88,7 +88,8 @@ fn failed(command: &Command, why: String) -> BenchError {
     BenchError::Load { command: format!("{command:?}"), why }
 }
 
-fn output(command: &mut Command) -> Result<String, BenchError> {
+/// What a command of the lab prints.
+pub(super) fn output(command: &mut Command) -> Result<String, BenchError> {
     let output = command.output().map_err(|error| failed(command, error.to_string()))?;
     // INVALID: the report says why, and `read_report` repeats it.
     if !output.status.success() && output.status.code() != Some(9) {

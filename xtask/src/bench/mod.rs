@@ -10,6 +10,7 @@ pub mod lab;
 mod load;
 mod measured;
 pub mod memcached;
+pub mod operation;
 pub mod pages;
 mod server;
 mod table;
