@@ -5,7 +5,7 @@ use crate::document::{CommitNumber, Document};
 use crate::errors::Poisoned;
 use crate::hot::{Cell, Held};
 use crate::store::Store;
-use crate::views::View;
+use crate::views::{EnginePin, View};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,7 +20,20 @@ pub(crate) enum CheckpointError {
 
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
+    bring(store, &mut store.engine_work.lock()).map(drop)
+}
+
+/// As `checkpoint`, and keeps what the engine holds then.
+pub(crate) fn pinned(store: &Store) -> Result<(EnginePin, StateRow), CheckpointError> {
     let mut engine_holds = store.engine_work.lock();
+    let row = bring(store, &mut engine_holds)?;
+    // Nothing joins the engine while this is locked, so the state is exactly this commit.
+    let pin = store.views.pin_engine(|| store.engine.state(row.commit));
+    Ok((pin, row))
+}
+
+/// See [`checkpoint`]; gives what the engine holds then.
+fn bring(store: &Store, engine_holds: &mut CommitNumber) -> Result<StateRow, CheckpointError> {
     // What a thread left half done when it panicked must not get into the engine.
     store.tranlog.durable()?;
     let (view, time, logged, mut changed) = {
@@ -32,10 +45,11 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     };
     // Records without changes count too: the log before them would be kept for ever.
     let is_behind = !changed.cells.is_empty() || logged > *engine_holds;
+    let row = StateRow { commit: view.number, time };
     if is_behind {
         let begun = Instant::now();
         sort(&mut changed.cells);
-        write(store, &view, StateRow { commit: view.number, time }, &changed.cells)?;
+        write(store, &view, row, &changed.cells)?;
         *engine_holds = view.number;
         store.counters.checkpoints.record(begun.elapsed());
     }
@@ -48,7 +62,7 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
     if is_behind {
         store.tranlog.checkpointed(commit);
     }
-    Ok(())
+    Ok(row)
 }
 
 /// Changes taken off the list for the engine. What is still here when this is dropped, the engine
@@ -114,17 +128,17 @@ fn version_at(cell: &Cell, view: CommitNumber) -> Option<Arc<Document>> {
 /// Gives back the space of tables that no view reads any more.
 pub(crate) fn release(store: &Store) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
-    store.engine.release(store.views.oldest_engine())
+    store.engine.release(store.views.oldest_tables())
 }
 
 /// Merges tables while that pays, more of them when there is nothing else to do. Commits and
 /// checkpoints go on meanwhile.
 pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
-    while store.engine.compact(store.views.oldest_engine(), is_idle)? {
+    while store.engine.compact(store.views.oldest_tables(), is_idle)? {
         // Views that open from now on read from the merged tables.
         store.refresh_engine(CommitNumber(0));
-        store.engine.release(store.views.oldest_engine())?;
+        store.engine.release(store.views.oldest_tables())?;
     }
-    store.engine.release(store.views.oldest_engine())
+    store.engine.release(store.views.oldest_tables())
 }

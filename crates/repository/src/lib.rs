@@ -40,6 +40,7 @@ mod recovery;
 mod repository;
 mod rows;
 mod settings;
+mod snapshot;
 mod stepped;
 mod steward;
 mod store;
@@ -71,6 +72,7 @@ pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};
 pub use repository::{Measures, Options, Recovery, Repository, Stats};
 pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
+pub use snapshot::{Snapshot, SnapshotCollection, SnapshotError, SnapshotPage};
 pub use store::Clock;
 pub use transaction::{
     CollectionEntry, Duplicate, IndexEntry, IndexPlace, IndexRead, Isolation, KnownIndex, Outcome,

@@ -153,3 +153,9 @@ pub const VOLATILE_COMMITS_MAX: u64 = 1 << 24;
 
 /// How often, in milliseconds, the log is told how far volatile commits have taken the numbers.
 pub const VOLATILE_MARK_MS: u64 = 1_000;
+
+/// Most documents in a page of a snapshot. More wait for the next page.
+pub const SNAPSHOT_PAGE_DOCUMENTS_MAX: usize = 1_024;
+
+/// Bytes of bodies after which a page of a snapshot ends. The rest waits for the next page.
+pub const SNAPSHOT_PAGE_BYTES: usize = 1 << 20;

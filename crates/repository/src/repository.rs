@@ -10,6 +10,7 @@ use crate::hot::Collection;
 use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
 use crate::name::CollectionName;
 use crate::recovery::{self, Ground, Opened};
+use crate::snapshot::{Snapshot, SnapshotError};
 use crate::steward::Steward;
 use crate::store::{Clock, Store};
 use crate::transaction::Transaction;
@@ -221,6 +222,26 @@ impl Repository {
     /// Brings the engine to the newest commit, so that the log is not needed for opening.
     pub fn checkpoint(&self) -> Result<(), CloseError> {
         checkpoint::checkpoint(&self.store).map_err(|error| CloseError(error.to_string()))
+    }
+
+    /// Everything at one commit, synced, for readers that take their time. Begins by writing a
+    /// checkpoint.
+    pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(SnapshotError::Closed);
+        }
+        Snapshot::new(Arc::clone(&self.store))
+    }
+
+    /// The commit of the oldest snapshot that is held.
+    pub fn oldest_snapshot(&self) -> Option<CommitNumber> {
+        self.store.views.oldest_snapshot()
+    }
+
+    /// Gives up every snapshot, for the sake of the space that it keeps on disk: its next read is
+    /// refused. Gives how many there were.
+    pub fn give_up_snapshots(&self) -> usize {
+        self.store.views.give_up_snapshots()
     }
 
     /// Refuses new transactions, writes what is committed and a checkpoint, and ends the threads.

@@ -14,6 +14,8 @@ struct Open {
     /// both only grow.
     groups: BTreeMap<(CommitNumber, EngineState), Group>,
     engine: EngineState,
+    /// Engine states that snapshots read, which read nothing in memory, and how many of them.
+    snapshots: BTreeMap<EngineState, usize>,
     /// No view is later while a commit is between its decision and being visible that would have
     /// been another one then.
     latest: Option<Timestamp>,
@@ -61,7 +63,7 @@ pub(crate) struct Views {
 impl Views {
     pub(crate) fn new(visible: CommitNumber, time: Timestamp, engine: EngineState) -> Self {
         Self {
-            open: Mutex::new(Open { groups: BTreeMap::new(), engine, latest: None }),
+            open: Mutex::new(Open { engine, ..Open::default() }),
             visible: AtomicU64::new(visible.0),
             time: AtomicU64::new(time.0),
             floor: AtomicU64::new(0),
@@ -200,6 +202,34 @@ impl Views {
         engines.find(|engine| *engine != NO_ENGINE).unwrap_or(open.engine)
     }
 
+    /// Keeps the engine state that `state` gives, and nothing in memory, until what this gives is
+    /// dropped. `state` must be exactly one commit, and none that is older than what views read.
+    pub(crate) fn pin_engine(self: &Arc<Self>, state: impl FnOnce() -> EngineState) -> EnginePin {
+        let mut open = self.open.lock();
+        let state = state();
+        debug_assert!(state >= open.engine);
+        *open.snapshots.entry(state).or_default() += 1;
+        EnginePin { state, views: Arc::clone(self) }
+    }
+
+    /// The oldest engine state that any open or new view or any snapshot reads from: tables that it
+    /// needs must stay.
+    pub(crate) fn oldest_tables(&self) -> EngineState {
+        let oldest = self.oldest_engine();
+        let open = self.open.lock();
+        open.snapshots.keys().next().map_or(oldest, |first| oldest.min(*first))
+    }
+
+    /// The commit of the oldest snapshot, if there is one: what was named then must stay.
+    pub(crate) fn oldest_snapshot(&self) -> Option<CommitNumber> {
+        self.open.lock().snapshots.keys().next().map(|state| state.commit)
+    }
+
+    /// Gives up every snapshot, which finds that out with its next read; gives how many there were.
+    pub(crate) fn give_up_snapshots(&self) -> usize {
+        std::mem::take(&mut self.open.lock().snapshots).values().sum()
+    }
+
     /// Makes new views read from what `state` gives for `commit`, or for the commit that they read
     /// from now, if that is later. `commit` must be visible already.
     pub(crate) fn refresh_engine(
@@ -227,6 +257,34 @@ impl Views {
     /// How many views `list` gives.
     pub(crate) fn count(&self) -> usize {
         self.open.lock().groups.values().map(|group| group.count).sum()
+    }
+}
+
+/// An engine state that is kept for a snapshot. Dropping it lets go of it.
+#[derive(Debug)]
+pub(crate) struct EnginePin {
+    /// Where it reads.
+    pub state: EngineState,
+    views: Arc<Views>,
+}
+
+impl EnginePin {
+    /// Whether it was given up: what is read from now on may be wrong.
+    pub(crate) fn is_given_up(&self) -> bool {
+        !self.views.open.lock().snapshots.contains_key(&self.state)
+    }
+}
+
+impl Drop for EnginePin {
+    fn drop(&mut self) {
+        let mut open = self.views.open.lock();
+        // There is none if it was given up meanwhile.
+        if let Entry::Occupied(mut count) = open.snapshots.entry(self.state) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 
@@ -367,5 +425,22 @@ mod tests {
         assert!(views.any_between(CommitNumber(9), CommitNumber(10)));
         drop(pin);
         assert!(!views.any_between(CommitNumber(9), CommitNumber(10)));
+    }
+
+    #[test]
+    fn a_snapshot_keeps_tables_and_nothing_in_memory() {
+        let state = |n| EngineState { commit: CommitNumber(n), sequence: n * 10 };
+        let views = Arc::new(Views::new(CommitNumber(7), Timestamp(0), state(1)));
+        let (pin, again) = (views.pin_engine(|| state(7)), views.pin_engine(|| state(7)));
+        views.publish(CommitNumber(9), Timestamp(0));
+        views.refresh_engine(CommitNumber(9), |c| state(c.0));
+        assert_eq!((views.oldest_engine(), views.oldest_tables()), (state(9), state(7)));
+        assert!(!views.any_between(CommitNumber(7), CommitNumber(8)));
+        drop(again);
+        assert_eq!(views.oldest_snapshot(), Some(CommitNumber(7)));
+        assert_eq!((pin.is_given_up(), views.give_up_snapshots()), (false, 1));
+        assert_eq!((pin.is_given_up(), views.oldest_tables()), (true, state(9)));
+        drop(pin);
+        assert_eq!(views.oldest_snapshot(), None);
     }
 }

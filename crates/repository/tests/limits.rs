@@ -51,6 +51,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("CHECKPOINT_LOG_BYTES", "tests/limits.rs", "bytes_of_log_before_a_checkpoint"),
     ("RECENT_CHANGES", "tests/ranges.rs", "more_changes_than_are_remembered_are_still_found"),
     ("RANGE_DOCUMENTS_MAX", "tests/limits.rs", "documents_of_a_range"),
+    ("SNAPSHOT_PAGE_DOCUMENTS_MAX", "tests/snapshots.rs", "pages_are_bounded"),
+    ("SNAPSHOT_PAGE_BYTES", "tests/snapshots.rs", "pages_are_bounded"),
     ("VIEW_AGE_MAX_MS", "tests/views.rs", "a_view_is_refused_past_its_bound_and_not_before"),
     (
         "VIEW_AGE_MAX_UNDER_PRESSURE_MS",

@@ -176,7 +176,7 @@ struct Tables {
 impl Tables {
     fn round(&mut self, store: &Store) {
         // Tables that were merged go once the last view that reads them is closed.
-        let oldest = store.views.oldest_engine();
+        let oldest = store.views.oldest_tables();
         if oldest != self.released && checkpoint::release(store).is_ok() {
             self.released = oldest;
         }
