@@ -193,7 +193,8 @@ fn admin_socket(
         begun: Instant::now(),
     };
     let application = application.map(|app| app.name.clone());
-    let commands = Commands { application, tasks, figures: Some(figures) };
+    let repository = Some(Arc::clone(repository));
+    let commands = Commands { application, tasks, figures: Some(figures), repository };
     let started = AdminSocket::start(&arguments.data, commands);
     started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()
 }

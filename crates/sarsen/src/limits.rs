@@ -57,6 +57,16 @@ pub const ADMIN_WRITE_MAX: Duration = Duration::from_secs(10);
 /// For how long a command waits for an answer of the admin socket. Longer: the command fails.
 pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
 
+/// For how long one side of a stream on the admin socket may wait for the other. Longer: the stream
+/// is cut, and the command fails.
+pub const ADMIN_STALL_MAX: Duration = Duration::from_secs(600);
+
+/// How often such a wait looks whether the server is being stopped.
+pub const ADMIN_LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// How often a stream tells how far it has come.
+pub const ADMIN_PROGRESS_EVERY: Duration = Duration::from_millis(500);
+
 /// How often `serve --watch` looks for edits.
 pub const WATCH_EVERY: Duration = Duration::from_millis(100);
 

@@ -1,10 +1,11 @@
-//! Codecs that the server and the load lab share. They turn bytes into messages and back: no
+//! Codecs of what is spoken from two sides. They turn bytes into messages and back: no
 //! sockets, no clocks, no state of either side.
 
 #![forbid(unsafe_code)]
 
 mod base64;
 pub mod events;
+pub mod frames;
 pub mod limits;
 pub mod memcached;
 pub mod websocket;

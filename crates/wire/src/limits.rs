@@ -41,3 +41,6 @@ pub const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 4 << 20;
 /// Largest server-sent event, in bytes: a line of it, or its data. Larger: the stream cannot be
 /// read.
 pub const EVENT_BYTES_MAX: usize = 4 << 20;
+
+/// Most bytes in a frame of the admin socket, its head apart. More: the stream cannot be read.
+pub const FRAME_BYTES_MAX: usize = 64 << 10;

@@ -2,6 +2,7 @@
 
 use super::line::{self, LineError};
 use super::place;
+use super::streaming::Streaming;
 use crate::limits::{ADMIN_ANSWER_MAX, ADMIN_REPLY_BYTES_MAX, ADMIN_WRITE_MAX};
 use serde_json::{Value, json};
 use std::io::{self, BufReader, ErrorKind};
@@ -81,8 +82,22 @@ impl Running {
         Ok(Some(Self { socket, stream: BufReader::new(stream) }))
     }
 
+    #[allow(dead_code, reason = "the commands that stream come one by one")]
+    /// Asks for a stream, which takes up the connection.
+    pub fn stream(mut self, command: &str, arguments: &Value) -> Result<Streaming, AskError> {
+        let reply = self.converse(command, arguments)?;
+        match reply.get("stream") {
+            Some(_) => Streaming::new(self.socket, self.stream),
+            None => Err(AskError::Refused(format!("expected a stream, got {reply}"))),
+        }
+    }
+
     /// Asks one thing and waits for the answer.
     pub fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, AskError> {
+        Ok(self.converse(command, arguments)?["ok"].take())
+    }
+
+    fn converse(&mut self, command: &str, arguments: &Value) -> Result<Value, AskError> {
         let request = json!({ "command": command, "arguments": arguments });
         let asked = line::write(self.stream.get_mut(), &request);
         let reply = match asked {
@@ -96,10 +111,10 @@ impl Running {
         let ended = || LineError::Io(ErrorKind::UnexpectedEof.into());
         let reply = reply.and_then(|reply| reply.ok_or_else(ended));
         let socket = || self.socket.clone();
-        let mut reply = reply.map_err(|source| AskError::Line { socket: socket(), source })?;
+        let reply = reply.map_err(|source| AskError::Line { socket: socket(), source })?;
         match reply.get("error").and_then(Value::as_str) {
             Some(why) => Err(AskError::Refused(why.to_owned())),
-            None => Ok(reply["ok"].take()),
+            None => Ok(reply),
         }
     }
 }

@@ -1,8 +1,12 @@
 //! What a server can be asked, and its answers: the one match over the commands.
 
+use super::exchange::Exchange;
 use super::figures::Sources;
 use super::tasks::{Tasks, TasksError};
+use repository::Repository;
 use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::sync::Arc;
 use thiserror::Error;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -15,6 +19,8 @@ pub struct Commands {
     pub tasks: Option<Tasks>,
     /// What `top` is told.
     pub figures: Option<Sources>,
+    /// What streams come from and go to.
+    pub repository: Option<Arc<Repository>>,
 }
 
 /// Why a request has no answer.
@@ -29,6 +35,9 @@ pub enum Refusal {
         /// What came.
         command: String,
     },
+    /// The other side has gone, or the server is being stopped.
+    #[error("{0}")]
+    Stream(#[from] io::Error),
     /// It concerns tasks, and could not be done.
     #[error(transparent)]
     Tasks(#[from] TasksError),
@@ -48,6 +57,20 @@ impl Commands {
         }
     }
 
+    /// Whether `request` is answered by a stream.
+    pub fn is_stream(&self, request: &Value) -> bool {
+        matches!(request["command"].as_str(), Some("echo"))
+    }
+
+    /// Answers by a stream; what this gives ends it.
+    pub fn stream(&self, request: &Value, exchange: &Exchange<'_>) -> Result<Value, Refusal> {
+        let command = request["command"].as_str().unwrap_or_default();
+        match (command, &self.repository) {
+            ("echo", _) => Ok(echo(exchange)?),
+            _ => Err(Refusal::Unknown { command: command.to_owned() }),
+        }
+    }
+
     fn server(&self) -> Value {
         json!({
             "version": VERSION,
@@ -55,6 +78,14 @@ impl Commands {
             "application": self.application,
         })
     }
+}
+
+/// Sends back what comes: for finding out what the socket does.
+fn echo(exchange: &Exchange<'_>) -> io::Result<Value> {
+    let mut out = exchange.output();
+    let bytes = io::copy(&mut exchange.input(), &mut out)?;
+    out.flush()?;
+    Ok(json!({ "bytes": bytes }))
 }
 
 /// Enough of a request to know it again.

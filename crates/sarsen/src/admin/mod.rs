@@ -3,20 +3,29 @@
 //! `docs/operations.md` has the protocol.
 //!
 //! `place` says where the socket is and whom to trust, `server` takes requests, `commands` is the
-//! one match over them, `client` is the side of the commands. Nothing here is asynchronous.
+//! one match over them, `client` is the side of the commands. Some answers are streams of frames:
+//! `exchange` is the server's side of one, `streaming` the command's. Nothing here is asynchronous.
 
 mod client;
 mod commands;
+#[allow(dead_code, reason = "the commands that stream come one by one")]
+mod exchange;
 mod figures;
 mod line;
 mod place;
 mod server;
+#[allow(dead_code, reason = "the commands that stream come one by one")]
+mod streaming;
 mod tasks;
 #[cfg(test)]
 mod tests;
 
 pub use client::{AskError, Running};
 pub use commands::Commands;
+#[allow(unused_imports, reason = "as above")]
+pub use exchange::Exchange;
 pub use figures::Sources;
 pub use server::AdminSocket;
+#[allow(unused_imports, reason = "as above")]
+pub use streaming::{Event, Sender, Streaming};
 pub use tasks::{Tasks, TasksError};

@@ -2,6 +2,7 @@
 //! their lines. What a request means is not known here.
 
 use super::commands::Commands;
+use super::exchange::Exchange;
 use super::line::{self, LineError};
 use super::place;
 use crate::limits::{
@@ -148,7 +149,7 @@ impl Shared {
         open.insert(number, known);
         drop(open);
         let serve = move || {
-            if let Err(error) = self.converse(&stream) {
+            if let Err(error) = self.converse(stream) {
                 log::debug!("a connection to the admin socket ended: {error}");
             }
             self.open().remove(&number);
@@ -157,8 +158,8 @@ impl Shared {
         spawned.map(drop).inspect_err(|_error| drop(self.open().remove(&number)))
     }
 
-    fn converse(&self, mut stream: &UnixStream) -> io::Result<()> {
-        let mut from = BufReader::new(stream);
+    fn converse(&self, mut stream: UnixStream) -> io::Result<()> {
+        let mut from = BufReader::new(stream.try_clone()?);
         loop {
             let request = match line::read(&mut from, ADMIN_REQUEST_BYTES_MAX) {
                 Ok(Some(request)) => request,
@@ -173,7 +174,22 @@ impl Shared {
                     return line::write(&mut stream, &json!({ "error": error.to_string() }));
                 }
             };
+            if self.commands.is_stream(&request) {
+                line::write(&mut stream, &json!({ "stream": true }))?;
+                // It may have ended before all was read: nobody knows where a line would begin.
+                return self.stream(&request, &mut from);
+            }
             line::write(&mut stream, &self.reply(&request))?;
+        }
+    }
+
+    fn stream(&self, request: &Value, from: &mut BufReader<UnixStream>) -> io::Result<()> {
+        let exchange = Exchange::new(from, &self.is_stopping)?;
+        let answered = catch_unwind(AssertUnwindSafe(|| self.commands.stream(request, &exchange)));
+        match answered {
+            Ok(Ok(result)) => exchange.end(Ok(&result)),
+            Ok(Err(why)) => exchange.end(Err(&why.to_string())),
+            Err(_panic) => exchange.end(Err("the command panicked; the server goes on")),
         }
     }
 

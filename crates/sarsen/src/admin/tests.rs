@@ -1,7 +1,7 @@
 //! Both sides of the socket, on real sockets.
 
 use super::place::NAME;
-use super::{AdminSocket, AskError, Commands, Running};
+use super::{AdminSocket, AskError, Commands, Event, Running, Streaming};
 use crate::limits::{ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_BYTES_MAX};
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 fn start(folder: &Path) -> AdminSocket {
-    let commands = Commands { application: Some("notes".to_owned()), tasks: None, figures: None };
+    let application = Some("notes".to_owned());
+    let commands = Commands { application, tasks: None, figures: None, repository: None };
     AdminSocket::start(folder, commands).expect("the folder is this user's")
 }
 
@@ -127,7 +128,7 @@ fn a_folder_that_all_may_write_to_is_refused() {
     let error = Running::find(folder.path()).map(drop).unwrap_err();
     assert!(error.to_string().contains("mode 777"), "{error}");
     drop(server);
-    let commands = Commands { application: None, tasks: None, figures: None };
+    let commands = Commands { application: None, tasks: None, figures: None, repository: None };
     let error = AdminSocket::start(folder.path(), commands).map(drop).unwrap_err();
     assert!(error.to_string().contains("make it 700"), "{error}");
 }
@@ -140,4 +141,69 @@ fn who_says_nothing_hinders_neither_others_nor_the_end() {
     assert!(ask(folder.path(), "server").is_ok());
     server.stop();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+}
+
+fn stream(folder: &Path) -> Streaming {
+    let running = Running::find(folder).unwrap().expect("a server");
+    running.stream("echo", &json!({})).unwrap()
+}
+
+#[test]
+fn a_stream_carries_bytes_both_ways_and_waits_for_who_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = start(folder.path());
+    let mut streaming = stream(folder.path());
+    let mut sender = streaming.sender().unwrap();
+    // More than the system keeps for a socket.
+    let sent: Vec<u8> = (0..4_000_000_u32).map(|i| (i % 251) as u8).collect();
+    let copy = sent.clone();
+    let sending = std::thread::spawn(move || {
+        sender.send(&copy).unwrap();
+        sender.end().unwrap();
+    });
+    let mut received = Vec::new();
+    loop {
+        match streaming.next().unwrap() {
+            Event::Data(bytes) => received.extend(bytes),
+            Event::Progress(_) => {}
+            Event::End(result) => {
+                assert_eq!(result["bytes"], 4_000_000);
+                break;
+            }
+        }
+    }
+    sending.join().unwrap();
+    assert!(received == sent);
+}
+
+#[test]
+fn a_stream_ends_when_the_command_goes_and_when_the_server_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = start(folder.path());
+    let gone: Vec<Streaming> = (0..ADMIN_CONNECTIONS_MAX).map(|_| stream(folder.path())).collect();
+    drop(gone);
+    let begun = Instant::now();
+    let mut streaming = loop {
+        let running = Running::find(folder.path()).unwrap().expect("a server");
+        match running.stream("echo", &json!({})) {
+            Ok(streaming) => break streaming,
+            Err(error) => assert!(matches!(&error, AskError::Refused(_)), "{error:?}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(120), "no place comes free");
+    };
+    server.stop();
+    let error = streaming.next().unwrap_err();
+    assert!(error.to_string().contains("being stopped"), "{error}");
+}
+
+#[test]
+fn what_is_no_frame_ends_the_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    let _server = start(folder.path());
+    let mut raw = UnixStream::connect(folder.path().join(NAME)).unwrap();
+    raw.write_all(b"{\"command\":\"echo\"}\nnonsense").unwrap();
+    let mut reply = String::new();
+    raw.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("{\"stream\":true}\nX"), "{reply}");
+    assert!(reply.contains("expected a frame"), "{reply}");
 }

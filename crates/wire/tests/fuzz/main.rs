@@ -28,6 +28,11 @@ fn frames() {
 }
 
 #[test]
+fn frames_of_the_admin_socket() {
+    smoke(TARGETS, "admin-frames", 40_000);
+}
+
+#[test]
 fn streams_of_events() {
     smoke(TARGETS, "events", 40_000);
 }

@@ -1,9 +1,10 @@
 //! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, as what a
-//! client gets, as frames of a WebSocket and as a stream of events.
+//! client gets, as frames of a WebSocket, as a stream of events and as one of the admin socket.
 
 use crate::target::Target;
 use wire::events::{self, Event};
-use wire::limits::{DATA_BYTES_MAX, KEY_BYTES_MAX, OPAQUE_BYTES_MAX};
+use wire::frames::{self, HEAD_BYTES};
+use wire::limits::{DATA_BYTES_MAX, FRAME_BYTES_MAX, KEY_BYTES_MAX, OPAQUE_BYTES_MAX};
 use wire::memcached::ask::{self, Put};
 use wire::memcached::reply::{self, Reply};
 use wire::memcached::{Block, Code, Key, Meta, Parsed, Parser, Request, answer, block};
@@ -14,6 +15,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "memcached-replies", run: replies, seeds: REPLIES },
     Target { name: "websocket", run: frames, seeds: FRAMES },
     Target { name: "events", run: stream, seeds: STREAMS },
+    Target { name: "admin-frames", run: admin_frames, seeds: ADMIN },
 ];
 
 /// The first byte: whether a server reads, and in what pieces the rest comes.
@@ -30,6 +32,23 @@ const STREAMS: &[&[u8]] = &[
     b"\x04\xef\xbb\xbf: x\nevent: add\ndata: 1\ndata: 2\nid: 7\nretry: 10\n\ndata\n\n",
     b"\x01data:a\r\rdata: b\r\n\r\nid\ndata\ndata\n\nid: x\0\nevent:\n\n:\n",
 ];
+
+const ADMIN: &[&[u8]] = &[
+    b"D\x02\0\0\0abP\x02\0\0\0{}E\x04\0\0\0null",
+    b"D\0\0\x01\0D\x01\0\x01\0X\x03\0\0\0why",
+    b"D\xff\xff\xff\xff",
+];
+
+/// What is read as a head is written the same, and promises no more than a frame has.
+fn admin_frames(input: &[u8]) {
+    let mut rest = input;
+    while let Some((head, after)) = rest.split_first_chunk::<HEAD_BYTES>() {
+        let Ok((kind, length)) = frames::read_head(*head) else { return };
+        assert!(length <= FRAME_BYTES_MAX);
+        assert_eq!(frames::head(kind, length), Some(*head));
+        rest = after.get(length..).unwrap_or_default();
+    }
+}
 
 const COMMANDS: &[&[u8]] = &[
     b"\x03get a b\r\ngets c\r\ngat 5 a\r\ngats -1 a\r\n",
