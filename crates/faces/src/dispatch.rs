@@ -58,6 +58,7 @@ pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
         // The repository says so itself, once; here it would be said for every request.
         FailureKind::Unavailable
         | FailureKind::Busy
+        | FailureKind::NoSpace
         | FailureKind::Duplicate
         | FailureKind::CrossSite => {
             log::debug!("a request was refused: {failure}");
@@ -79,6 +80,9 @@ pub(crate) fn failed(failure: gem::Failure, development: bool) -> Problem {
         FailureKind::Duplicate => (Kind::Duplicate, "nothing was changed"),
         FailureKind::Busy => {
             (Kind::Busy, "the server is behind with its work; nothing was changed")
+        }
+        FailureKind::NoSpace => {
+            (Kind::NoSpace, "the server takes no writes for want of room; nothing was changed")
         }
         FailureKind::Unavailable => (Kind::Unavailable, "nothing was changed"),
     };
@@ -142,6 +146,7 @@ mod tests {
             FailureKind::Duplicate,
             FailureKind::CrossSite,
             FailureKind::Busy,
+            FailureKind::NoSpace,
             FailureKind::Unavailable,
         ] {
             let row = told(kind).row();

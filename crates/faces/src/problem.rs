@@ -59,6 +59,7 @@ pub(crate) enum Kind {
     TransferCoding,
     Busy,
     Unavailable,
+    NoSpace,
 }
 
 /// A row of the table.
@@ -72,7 +73,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 46] = [
+    pub(crate) const ALL: [Self; 47] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -119,6 +120,7 @@ impl Kind {
         Self::TransferCoding,
         Self::Busy,
         Self::Unavailable,
+        Self::NoSpace,
     ];
 
     /// The table.
@@ -184,6 +186,7 @@ impl Kind {
             Self::TransferCoding => ("transfer-coding", 501, "The transfer coding is not known"),
             Self::Busy => ("busy", 503, "The server is busy"),
             Self::Unavailable => ("unavailable", 503, "The repository is not available"),
+            Self::NoSpace => ("no-space", 507, "The disk is nearly full"),
         };
         Row { name, status, title }
     }
@@ -379,6 +382,10 @@ impl From<CommitError> for Problem {
             CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => {
                 Self::new(Kind::Busy, error.to_string())
             }
+            CommitError::NoSpace { .. } => Self::new(
+                Kind::NoSpace,
+                "the server's disk is nearly full, so it takes no writes; deletions are taken",
+            ),
             CommitError::TooManyCollections => Self::new(Kind::BadRequest, error.to_string()),
             CommitError::Read(error) => error.into(),
             CommitError::NoProgress => Self::internal(&error.to_string()),

@@ -115,6 +115,8 @@ pub enum FailureKind {
     /// The disk is behind, so the repository took no more commits, or too many passwords wait to be
     /// hashed: 503, and worth another try shortly, as when the queue is full.
     Busy,
+    /// The disk is nearly full, so the repository took no write: 507, until there is room.
+    NoSpace,
     /// The repository refused, being poisoned, closed or unreadable: 503, until somebody acts. That
     /// it could not be read is in the log already.
     Unavailable,
@@ -138,6 +140,7 @@ impl FailureKind {
             Self::Duplicate => (409, "duplicate"),
             Self::CrossSite => (403, "cross-site"),
             Self::Busy => (503, "busy"),
+            Self::NoSpace => (507, "no-space"),
             Self::Unavailable => (503, "unavailable"),
         }
     }

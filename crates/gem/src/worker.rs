@@ -460,6 +460,7 @@ fn stopped(stop: RunStop, wait_for: CommitNumber) -> Result<Reply, Failure> {
 fn uncommitted(error: &CommitError, wait_for: CommitNumber) -> Failure {
     let kind = match error {
         CommitError::Overloaded(_) | CommitError::ViewTooOld(_) => FailureKind::Busy,
+        CommitError::NoSpace { .. } => FailureKind::NoSpace,
         CommitError::NoProgress | CommitError::TooManyCollections => FailureKind::Handler,
         CommitError::Poisoned(_) | CommitError::Closed | CommitError::Read(_) => {
             FailureKind::Unavailable
@@ -488,6 +489,10 @@ mod tests {
         let busy = uncommitted(&CommitError::Overloaded("the tranlog"), CommitNumber(7));
         assert_eq!((busy.kind, busy.wait_for()), (FailureKind::Busy, CommitNumber(7)));
         assert!(busy.fault.message.contains("try again"), "{busy}");
+        let full = CommitError::NoSpace { free_bytes: 3 << 20, reserve_bytes: 9 << 20 };
+        let full = uncommitted(&full, NOTHING);
+        assert_eq!(full.kind, FailureKind::NoSpace);
+        assert!(full.fault.message.contains("3 MiB are free, 9 MiB"), "{full}");
         let mistake = uncommitted(&CommitError::NoProgress, NOTHING);
         assert_eq!(mistake.kind, FailureKind::Handler);
         assert!(mistake.fault.message.contains("report"), "{mistake}");

@@ -67,6 +67,7 @@ impl Staged {
     pub(crate) fn makes_room(&self) -> bool {
         match (&self.write.change, &self.cell) {
             (Change::Clear { .. } | Change::Expire(_), _) => true,
+            (Change::Configure(Configure::Cleared(_)), _) => true,
             (Change::Delete, Some(cell)) => cell.newest().document.is_some(),
             (Change::Delete, None) => self.base.is_some(),
             _ => false,

@@ -16,7 +16,13 @@ pub(crate) enum CheckpointError {
     Engine(#[from] EngineError),
     #[error(transparent)]
     Poisoned(#[from] Poisoned),
+    #[error("there is no room for it: it may take {needed} bytes, {free} are free")]
+    NoRoom { needed: u64, free: u64 },
 }
+
+/// What a checkpoint takes beside its documents, and a merge beside its tables, in bytes: filters,
+/// tables of contents, names.
+const OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
@@ -102,8 +108,13 @@ fn write(
     state: StateRow,
     changed: &[Arc<Cell>],
 ) -> Result<(), CheckpointError> {
+    // One that fails half way keeps what it has written until the next opening.
+    let needed = changed.iter().map(|cell| cell.bytes() as u64).sum::<u64>() + OVERHEAD_BYTES;
+    let free = store.tranlog.space().look().unwrap_or(u64::MAX);
     // The engine must never be ahead of the log. Asked first: a poisoned log must not cost tables.
-    store.tranlog.wait_synced(state.commit)?;
+    if needed > free || !store.tranlog.wait_synced(state.commit)? {
+        return Err(CheckpointError::NoRoom { needed, free });
+    }
     let mut ingest = store.engine.ingest(state)?;
     for cell in changed {
         let document = version_at(cell, view.number);
@@ -135,6 +146,9 @@ pub(crate) fn release(store: &Store) -> Result<(), EngineError> {
 /// checkpoints go on meanwhile.
 pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
+    // Merging everything needs room for all of it a second time.
+    let all = store.engine.disk_bytes() + OVERHEAD_BYTES;
+    let is_idle = is_idle && store.tranlog.space().look().is_none_or(|free| free > all);
     while store.engine.compact(store.views.oldest_tables(), is_idle)? {
         // Views that open from now on read from the merged tables.
         store.refresh_engine(CommitNumber(0));

@@ -40,6 +40,9 @@ pub trait Disk: Send + Sync {
     /// Removes a file.
     fn remove(&self, file: &Path) -> io::Result<()>;
 
+    /// How many bytes this process may still fill on the file system of a folder.
+    fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
+
     /// Locks a file, which is made if it is missing, against other processes.
     fn lock(&self, file: &Path) -> io::Result<Lock>;
 }
@@ -113,6 +116,11 @@ impl Disk for Files {
 
     fn remove(&self, file: &Path) -> io::Result<()> {
         std::fs::remove_file(file)
+    }
+
+    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
+        let room = rustix::fs::statvfs(folder)?;
+        Ok(room.f_bavail.saturating_mul(room.f_frsize))
     }
 
     fn lock(&self, file: &Path) -> io::Result<Lock> {

@@ -4,6 +4,7 @@ use crate::document::CommitNumber;
 use crate::index::{IndexError, IndexRangeError};
 use crate::limits;
 use crate::settings::SettingsError;
+use crate::space::Short;
 use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
@@ -297,6 +298,25 @@ pub enum CommitError {
     /// More is waiting for the disk than the bound allows.
     #[error("the disk is behind: {0}; try again shortly")]
     Overloaded(&'static str),
+    /// The disk is nearly full: see [`crate::limits::RESERVE_BYTES`].
+    #[error(
+        "the disk is nearly full: {} MiB are free, {} MiB are to stay so; delete something, or \
+         make room on the disk",
+        free_bytes >> 20,
+        reserve_bytes >> 20
+    )]
+    NoSpace {
+        /// Bytes that are free.
+        free_bytes: u64,
+        /// Bytes that are to be.
+        reserve_bytes: u64,
+    },
+}
+
+impl From<Short> for CommitError {
+    fn from(Short { free_bytes, reserve_bytes }: Short) -> Self {
+        Self::NoSpace { free_bytes, reserve_bytes }
+    }
 }
 
 impl From<ReadError> for CommitError {

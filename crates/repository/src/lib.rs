@@ -41,6 +41,7 @@ mod repository;
 mod rows;
 mod settings;
 mod snapshot;
+mod space;
 mod stepped;
 mod steward;
 mod store;

@@ -151,6 +151,18 @@ const _: () = assert!(BACKGROUND_BYTES_MAX + DOCUMENT_BYTES_MAX <= TRANSACTION_R
 /// take back: `CommitError::Overloaded`.
 pub const VOLATILE_COMMITS_MAX: u64 = 1 << 24;
 
+/// Bytes that are to stay free on the disk of the data folder, unless another number is given:
+/// segments for what was accepted, a checkpoint and a merge. Less: `CommitError::NoSpace`, except
+/// for what only removes; nothing was committed.
+pub const RESERVE_BYTES: u64 = 256 << 20;
+
+/// So many times less than the reserve must be free beyond it before writes are taken again.
+pub const RESERVE_MARGIN_DIVISOR: u64 = 16;
+
+/// How often, in milliseconds, a log that waits for room for a segment looks for it. Nothing of
+/// what waits is lost, and commits are refused meanwhile: `CommitError::NoSpace`.
+pub const SPACE_LOOK_MS: u64 = 100;
+
 /// How often, in milliseconds, the log is told how far volatile commits have taken the numbers.
 pub const VOLATILE_MARK_MS: u64 = 1_000;
 

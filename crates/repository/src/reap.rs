@@ -67,7 +67,10 @@ impl Reaper {
         let told = match done {
             // A repository that closes or is full says so to everybody; there is nothing to add.
             Err(Delay::Commit(
-                CommitError::Closed | CommitError::Poisoned(_) | CommitError::Overloaded(_),
+                CommitError::Closed
+                | CommitError::Poisoned(_)
+                | CommitError::Overloaded(_)
+                | CommitError::NoSpace { .. },
             )) => return,
             Err(delay) => Some(delay.to_string()),
             Ok(()) => None,
@@ -98,10 +101,12 @@ impl Reaper {
 
     /// Gets on with one index that is being built, or with one that is no longer wanted.
     fn tend_indexes(&mut self, store: &Arc<Store>) -> Result<(), Delay> {
+        // Building needs room; it waits, and clearing does not wait for it.
+        let has_room = !store.tranlog.space().is_short();
         for collection in store.hot.collections() {
             let shape = collection.shape();
             for index in &shape.indexes {
-                if !index.is_ready() && index.failure.lock().is_none() {
+                if has_room && !index.is_ready() && index.failure.lock().is_none() {
                     return self.build(store, &collection, index);
                 }
             }

@@ -148,7 +148,7 @@ fn skip_lost_numbers(replayed: &mut Replayed, created: bool) -> CommitNumber {
 /// opening skips those that this one gives, and not the same ones again.
 fn settle_numbers(store: &Store) -> Result<(), Poisoned> {
     store.mark(false);
-    store.tranlog.wait_synced(store.views.visible())
+    store.tranlog.wait_synced(store.views.visible()).map(drop)
 }
 
 /// The state that engine and tranlog give together.

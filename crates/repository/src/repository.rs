@@ -1,6 +1,6 @@
 //! The repository as a whole: what a program opens, asks and closes.
 
-use crate::checkpoint;
+use crate::checkpoint::{self, CheckpointError};
 use crate::contention::ContendedDocument;
 use crate::document::CommitNumber;
 use crate::durations::DurationCounts;
@@ -73,6 +73,14 @@ pub struct Stats {
     pub memory_bytes_max: u64,
     /// Bytes of the storage engine's tables.
     pub engine_bytes: u64,
+    /// Bytes that are free on the disk, as was seen last; `u64::MAX` if that cannot be told.
+    pub free_bytes: u64,
+    /// Bytes that are to stay free there.
+    pub reserve_bytes: u64,
+    /// Whether writes are refused because less is free.
+    pub is_short_of_space: bool,
+    /// Commits refused for that reason since opening.
+    pub refused_for_space: u64,
 }
 
 /// What work took, and how often it was done, since opening.
@@ -121,10 +129,17 @@ impl Repository {
     ) -> Result<(Opened, Recovery), OpenError> {
         let (opened, recovery) = recovery::open(options, ground)?;
         if opened.segments >= SEGMENTS_BEFORE_CHECKPOINT {
-            checkpoint::checkpoint(&opened.store).map_err(|error| OpenError::Engine {
-                path: options.folder.clone(),
-                why: error.to_string(),
-            })?;
+            match checkpoint::checkpoint(&opened.store) {
+                Ok(()) => {}
+                // It is not needed for what comes next, which may make room.
+                Err(error @ CheckpointError::NoRoom { .. }) => {
+                    log::error!("no checkpoint could be written at opening: {error}");
+                }
+                Err(error) => {
+                    let (path, why) = (options.folder.clone(), error.to_string());
+                    return Err(OpenError::Engine { path, why });
+                }
+            }
         }
         Ok((opened, recovery))
     }
@@ -164,11 +179,18 @@ impl Repository {
         self.store.tranlog.wait_durable(number)
     }
 
+    /// Sets how many bytes are to stay free on the disk: with less, writes are refused, and what
+    /// only removes is not. 0 switches that off. [`crate::limits::RESERVE_BYTES`] until it is set.
+    pub fn set_reserve(&self, bytes: u64) {
+        self.store.tranlog.space().set_reserve(bytes);
+    }
+
     /// Figures now.
     pub fn stats(&self) -> Stats {
         let store = &self.store;
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (tranlog_batches, tranlog_bytes) = store.tranlog.written();
+        let space = store.tranlog.space();
         Stats {
             visible: store.views.visible(),
             durable: store.tranlog.durable().unwrap_or_else(|poisoned| poisoned.durable),
@@ -185,6 +207,10 @@ impl Repository {
             memory_bytes: store.hot.bytes() as u64,
             memory_bytes_max: store.hot_bytes_max as u64,
             engine_bytes: store.engine.disk_bytes(),
+            free_bytes: space.free_bytes(),
+            reserve_bytes: space.reserve_bytes(),
+            is_short_of_space: space.is_short(),
+            refused_for_space: space.refused(),
         }
     }
 

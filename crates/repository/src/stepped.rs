@@ -83,6 +83,16 @@ impl Stepped {
         self.repository.store.mark(false);
     }
 
+    /// Looks how much room is left on the disk.
+    pub fn look_at_space(&self) {
+        self.repository.store.tranlog.look_at_space();
+    }
+
+    /// Whether what was committed waits for room on the disk.
+    pub fn is_stalled(&self) -> bool {
+        self.repository.store.tranlog.space().is_stalled()
+    }
+
     /// Refuses views that hold back versions for too long.
     pub fn refuse_old_views(&self) {
         steward::refuse_old_views(&self.repository.store, false);
@@ -155,8 +165,8 @@ impl Log {
         self.tranlog.synced()
     }
 
-    /// Writes and syncs up to `number`.
-    pub fn wait_synced(&self, number: CommitNumber) -> Result<(), Poisoned> {
+    /// Writes and syncs up to `number`; `false`: there is no room for that now.
+    pub fn wait_synced(&self, number: CommitNumber) -> Result<bool, Poisoned> {
         self.tranlog.wait_synced(number)
     }
 

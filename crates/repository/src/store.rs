@@ -152,7 +152,7 @@ impl Store {
             Err(conflict) => return Ok(Decision::Conflict(conflict)),
         };
         let mut sequence = self.sequence.lock();
-        self.check(&sequence, proposal.view, proposal.writes)?;
+        self.check(&sequence, proposal.view, (proposal.writes, proposal.durability))?;
         if !proposal.in_lane && self.lane.is_reserved() {
             let places: Vec<Place> = proposal.writes.iter().map(Staged::place).collect();
             if self.lane.holds_back(places.iter()) {
@@ -217,15 +217,23 @@ impl Store {
         &self,
         sequence: &Sequence,
         view: &View,
-        writes: &[Staged],
+        (writes, durability): (&[Staged], Durability),
     ) -> Result<(), CommitError> {
         if sequence.is_closed {
             return Err(CommitError::Closed);
         }
         self.tranlog.check()?;
-        // What only removes is let through, or a full memory could never be emptied.
-        if self.hot.bytes() > self.hot_bytes_max && !writes.iter().all(Staged::makes_room) {
-            return Err(CommitError::Overloaded("memory is full of unwritten documents"));
+        // What only removes is let through, or what is full could never be emptied.
+        let is_full = self.hot.bytes() > self.hot_bytes_max;
+        let space = self.tranlog.space();
+        if is_full || space.is_short() {
+            let removes = writes.iter().all(Staged::makes_room);
+            if is_full && !removes {
+                return Err(CommitError::Overloaded("memory is full of unwritten documents"));
+            }
+            if durability != Durability::Volatile {
+                space.check(removes)?;
+            }
         }
         if sequence.last.0 - sequence.logged.0 > VOLATILE_COMMITS_MAX / 2 {
             return Err(CommitError::Overloaded("the log does not know of too many commits"));

@@ -69,6 +69,13 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("BUILD_ROWS_MAX", "tests/index_building.rs", "rows_that_building_adds_in_one_commit"),
     ("BACKGROUND_BYTES_MAX", "tests/memory.rs", "bytes_that_a_background_commit_reads"),
     ("VOLATILE_COMMITS_MAX", "src/store.rs", "commits_that_the_log_does_not_know_are_bounded"),
+    ("RESERVE_BYTES", "src/space.rs", "shortage_begins_at_the_reserve_and_ends_a_little_beyond"),
+    (
+        "RESERVE_MARGIN_DIVISOR",
+        "src/space.rs",
+        "shortage_begins_at_the_reserve_and_ends_a_little_beyond",
+    ),
+    ("SPACE_LOOK_MS", "src/space.rs", "a_log_without_room_waits_for_it"),
     ("VOLATILE_MARK_MS", "tests/limits.rs", "the_log_is_told_of_volatile_commits"),
 ];
 

@@ -100,6 +100,7 @@ pub fn assemble_at(
     // What expired while nothing ran is the application's affair, too.
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
     let (repository, recovery) = Repository::open_keeping(options, kept)?;
+    repository.set_reserve(arguments.reserve);
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));
     let others = Some(memory_cache::figures(&cache.cache, memcached.as_ref()));

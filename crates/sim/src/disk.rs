@@ -345,6 +345,12 @@ impl Disk for SimDisk {
         state.change(vec![(file.to_owned(), None)])
     }
 
+    fn free_bytes(&self, _: &Path) -> io::Result<u64> {
+        let state = self.lock_state();
+        // Looking is nothing that can fail in part; a crash comes with the next call.
+        Ok(state.capacity_bytes.saturating_sub(state.used_bytes()))
+    }
+
     fn lock(&self, file: &Path) -> io::Result<Lock> {
         if self.lock_state().file(file).is_err() {
             self.create(file)?;

@@ -21,6 +21,8 @@ pub struct Ground {
     pub(crate) power_was_cut: bool,
     /// Whether a call may fail that has not yet.
     pub(crate) may_fail: bool,
+    /// Whether the disk has a bound.
+    pub(crate) is_bounded: bool,
     /// Acknowledged.
     pub(crate) durable: u64,
     pub(crate) synced: u64,
@@ -44,6 +46,7 @@ impl Ground {
             trace: Trace::default(),
             power_was_cut: false,
             may_fail: false,
+            is_bounded: false,
             durable: 0,
             synced: 0,
             unsynced_since_ms: None,
@@ -52,6 +55,11 @@ impl Ground {
 
     /// Whether there is a reason for something to fail.
     pub(crate) fn has_cause(&self) -> bool {
+        self.is_bounded || self.can_poison()
+    }
+
+    /// Whether there is a reason for the log to be poisoned, which a full disk is not.
+    pub(crate) fn can_poison(&self) -> bool {
         self.may_fail || self.disk.has_crashed()
     }
 
@@ -64,12 +72,11 @@ impl Ground {
 
     /// Lets a call fail, or the disk fill up.
     pub(crate) fn plan_failure(&mut self) {
-        self.may_fail = true;
         if self.random.percent(30) {
             let bytes = self.random.below(4 * self.sizes.bytes);
-            self.disk.leave_room(bytes);
-            self.trace.note(format_args!("the disk has room for {bytes} bytes"));
+            self.bound(bytes);
         } else {
+            self.may_fail = true;
             let calls = self.random.below(8);
             let kind = *self.random.pick(&[ErrorKind::Other, ErrorKind::StorageFull]);
             self.disk.fail_after(calls, kind);
@@ -77,9 +84,22 @@ impl Ground {
         }
     }
 
+    /// Lets so many bytes fit on the disk from now on.
+    pub(crate) fn bound(&mut self, bytes: u64) {
+        self.is_bounded = true;
+        self.disk.leave_room(bytes);
+        self.trace.note(format_args!("the disk has room for {bytes} bytes"));
+    }
+
+    /// Lets anything fit on the disk again.
+    pub(crate) fn make_room(&mut self) {
+        self.is_bounded = false;
+        self.disk.leave_room(u64::MAX);
+    }
+
     pub(crate) fn heal(&mut self) {
         self.disk.heal();
-        self.disk.leave_room(u64::MAX);
+        self.make_room();
         self.may_fail = false;
     }
 

@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Of so many openings, one will not be ended by a crash.
 const OPENINGS_AT_END: usize = 30;
 
+/// Segments of the log for which there is to be room on the disk.
+const RESERVE_SEGMENTS: u64 = 6;
+
 /// How often what is done, in a run; each seed has its own.
 #[derive(Debug)]
 struct Habits {
@@ -29,6 +32,8 @@ struct Habits {
     checkpoint_per_mille: u64,
     crash_per_mille: u64,
     failure_per_mille: u64,
+    /// How often the disk gets a bound that only the repository comes near to.
+    bound_per_mille: u64,
     step_ms_max: u64,
 }
 
@@ -41,6 +46,7 @@ impl Habits {
             checkpoint_per_mille: random.between(0, 60),
             crash_per_mille: random.between(1, 20),
             failure_per_mille: *random.pick(&[0, 0, 3, 10]),
+            bound_per_mille: *random.pick(&[0, 0, 5, 30]),
             step_ms_max: *random.pick(&[1, 30, 300]),
         }
     }
@@ -54,6 +60,8 @@ pub struct World {
     habits: Habits,
     now_ms: Arc<AtomicU64>,
     opened: Option<Stepped>,
+    /// Whether something else has taken the room that the repository had reserved.
+    is_robbed: bool,
     clients: Vec<Client>,
     model: Model,
 }
@@ -71,6 +79,7 @@ impl World {
             habits,
             now_ms: Arc::new(AtomicU64::new(1_000_000)),
             opened: None,
+            is_robbed: false,
             model: Model::default(),
         }
     }
@@ -104,6 +113,10 @@ impl World {
         }
         if self.ground.random.below(1000) < self.habits.failure_per_mille {
             self.ground.plan_failure();
+            self.is_robbed |= self.ground.is_bounded;
+        }
+        if self.ground.random.below(1000) < self.habits.bound_per_mille {
+            self.change_room()?;
         }
         let trouble = if self.ground.random.percent(self.habits.client_percent) {
             self.client_step()?
@@ -118,7 +131,7 @@ impl World {
         if let Some(trouble) = trouble {
             let is_poisoned =
                 self.opened.as_ref().is_some_and(|o| o.repository().durable().is_err());
-            let has_cause = self.ground.has_cause();
+            let has_cause = self.ground.can_poison();
             expect(has_cause || !is_poisoned, || format!("poisoned without a cause: {trouble}"))?;
             self.ground.trace.note(format_args!("refused: {trouble}"));
             if is_poisoned {
@@ -133,6 +146,27 @@ impl World {
             self.end_process("crash");
         }
         Ok(())
+    }
+
+    /// Leaves the repository a little more than its reserve, or all the room there is.
+    fn change_room(&mut self) -> Result<(), Finding> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let more = self.ground.random.below(4);
+        if !self.ground.is_bounded {
+            self.ground.bound((RESERVE_SEGMENTS + more) * self.ground.sizes.bytes);
+            opened.look_at_space();
+            return Ok(());
+        }
+        self.ground.make_room();
+        self.is_robbed = false;
+        self.ground.trace.note("there is room again");
+        opened.look_at_space();
+        // What waited gets on, and whatever poisons it is looked at by the next step.
+        while opened.write_frame(false).is_ok_and(|did| did) {}
+        let stats = opened.repository().stats();
+        expect(!stats.is_short_of_space || self.ground.can_poison(), || {
+            format!("short of space with {} bytes free", stats.free_bytes)
+        })
     }
 
     fn client_step(&mut self) -> Result<Option<String>, Finding> {
@@ -177,6 +211,10 @@ impl World {
                 // Its views had the time of now, and no later commit has an earlier one.
                 self.model.pass(self.now_ms.load(Ordering::Relaxed));
                 self.ground.trace.note(format_args!("reap, up to {after}"));
+                Ok(())
+            }
+            12 => {
+                opened.look_at_space();
                 Ok(())
             }
             7 => {
@@ -231,6 +269,10 @@ impl World {
         let Ok(durable) = opened.repository().durable() else { return Ok(()) };
         let (durable, synced) = (durable.0, opened.synced().0);
         let now_ms = self.now_ms();
+        // What nobody else took is room enough for what was accepted.
+        expect(!opened.is_stalled() || self.is_robbed || self.ground.can_poison(), || {
+            format!("the log waits for room, with {:?}", opened.repository().stats())
+        })?;
         self.ground.observe(durable, synced, now_ms)
     }
 
@@ -254,6 +296,8 @@ impl World {
         let why = match opened {
             Ok((opened, recovery)) if !self.ground.disk.has_crashed() => {
                 self.ground.trace.note(format_args!("open: {recovery:?}"));
+                opened.repository().set_reserve(RESERVE_SEGMENTS * self.ground.sizes.bytes);
+                self.is_robbed = self.ground.is_bounded;
                 self.opened = Some(opened);
                 self.compare()?;
                 match self.configure() {

@@ -32,6 +32,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     commits(&mut page, &stats, &measures);
     tranlog(&mut page, &stats, &measures);
     memory(&mut page, observer, &stats, &measures);
+    space(&mut page, &stats);
     queues(&mut page, observer);
     access(&mut page, observer);
     failures(&mut page, observer);
@@ -149,6 +150,26 @@ fn memory(page: &mut Exposition, observer: &Observer, stats: &Stats, measures: &
         "",
         "Documents looked for in the storage engine, because memory did not have them.",
         measures.engine_reads,
+    );
+}
+
+/// What cannot be told is left out.
+fn space(page: &mut Exposition, stats: &Stats) {
+    if stats.free_bytes < u64::MAX {
+        let help = "Free on the disk of the data folder.";
+        page.gauge("sarsen_disk_free_bytes", "bytes", help, stats.free_bytes);
+    }
+    page.gauge(
+        "sarsen_disk_reserve_bytes",
+        "bytes",
+        "As much as is to stay free there: with less, writes are refused.",
+        stats.reserve_bytes,
+    );
+    page.counter(
+        "sarsen_writes_refused_for_space",
+        "",
+        "Transactions refused because the disk was nearly full.",
+        stats.refused_for_space,
     );
 }
 

@@ -28,7 +28,7 @@ impl Readiness {
     /// Checks everything now.
     pub(crate) fn check(observer: &Observer) -> Self {
         let mut checks = vec![draining(observer), poisoned(observer), writer(observer)];
-        checks.push(memory(observer));
+        checks.extend([memory(observer), space(observer)]);
         if let Some(pool) = &observer.pool {
             checks.extend(gems(pool.load()));
         }
@@ -97,6 +97,17 @@ fn memory(observer: &Observer) -> Check {
         passes: stats.memory_bytes <= stats.memory_bytes_max,
         seen: (stats.memory_bytes, "bytes"),
         wrong: "memory is full of documents that are not in the storage engine yet",
+    }
+}
+
+/// Reads are still served; but whoever decides where writes go has to know.
+fn space(observer: &Observer) -> Check {
+    let stats = observer.repository.stats();
+    Check {
+        name: "repository:space",
+        passes: !stats.is_short_of_space,
+        seen: (stats.free_bytes, "bytes free"),
+        wrong: "the disk has less free than its reserve; writes are refused, deletions are not",
     }
 }
 

@@ -493,7 +493,7 @@ impl Desk {
         };
         match failure.kind {
             // The server's trouble, not the task's: it runs again when that is over.
-            FailureKind::Busy | FailureKind::Unavailable => {
+            FailureKind::Busy | FailureKind::NoSpace | FailureKind::Unavailable => {
                 self.look_from(&due.definition.name, 0);
                 self.state.lock().pause = Some(Instant::now() + TASK_PAUSE);
             }

@@ -148,7 +148,8 @@ impl Cell {
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// Bytes that its versions take in memory.
+    pub(crate) fn bytes(&self) -> usize {
         self.chain.lock().bytes(&self.key)
     }
 }

@@ -32,6 +32,10 @@ const LOOKS_WHEN_EXHAUSTED: u32 = 20;
 /// So many looks without a checkpoint, and tables are merged more thoroughly.
 const LOOKS_UNTIL_IDLE: u32 = 400;
 
+/// So many looks after a checkpoint, the next one is written for the sake of the disk, so that what
+/// was deleted gives its room back.
+const LOOKS_WHEN_TIGHT: u32 = 20;
+
 /// Checkpoints for the sake of memory follow each other no faster: where volatile documents fill
 /// it, they do not help.
 const LOOKS_BETWEEN: u32 = 4;
@@ -159,7 +163,10 @@ impl Checkpoints {
         let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_last;
         let much = CHECKPOINT_LOG_BYTES.min(store.hot_bytes_max as u64 / 4) as i64;
         let is_short = store.hot.bytes() > high_water(store);
-        log_bytes > much || (is_short && self.looks >= LOOKS_BETWEEN)
+        let is_tight = store.tranlog.space().is_tight() && log_bytes > 0;
+        log_bytes > much
+            || (is_short && self.looks >= LOOKS_BETWEEN)
+            || (is_tight && self.looks >= LOOKS_WHEN_TIGHT)
     }
 }
 
@@ -190,7 +197,7 @@ impl Tables {
         if !is_new && self.looks != LOOKS_UNTIL_IDLE {
             return;
         }
-        match checkpoint::compact(store, !is_new) {
+        match checkpoint::compact(store, !is_new || store.tranlog.space().is_tight()) {
             Ok(()) => self.compacted = engine,
             Err(error) => {
                 log::error!("tables could not be merged, it will be tried again: {error}");
@@ -216,6 +223,7 @@ impl Memory {
     fn round(&mut self, store: &Store) {
         store.hot.everything().iter().for_each(|collection| collection.settle());
         self.mark(store);
+        store.tranlog.look_at_space();
         let is_short = store.hot.bytes() > high_water(store);
         refuse_old_views(store, is_short);
         let engine = store.views.oldest_engine().commit;

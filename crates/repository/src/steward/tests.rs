@@ -213,6 +213,10 @@ impl Disk for PanickingDisk {
         Files.remove(file)
     }
 
+    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
+        Files.free_bytes(folder)
+    }
+
     fn lock(&self, file: &Path) -> io::Result<Lock> {
         Files.lock(file)
     }

@@ -5,10 +5,11 @@ use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::durations::{DurationCounts, Durations};
 use crate::errors::{CommitError, Poisoned};
-use crate::limits::{UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
+use crate::limits::{SPACE_LOOK_MS, UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
+use crate::space::Space;
 use crate::tranlog::segment::Home;
 use crate::tranlog::supply::{SegmentSizes, Supply, UsedSegment};
-use crate::tranlog::writer::Writer;
+use crate::tranlog::writer::{Step, Writer};
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -83,6 +84,7 @@ pub(crate) struct Start {
 pub(crate) struct Tranlog {
     shared: Arc<Shared>,
     supply: Arc<Supply>,
+    space: Arc<Space>,
     /// Here while no thread takes its steps.
     writer: Mutex<Option<Writer>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -93,6 +95,8 @@ impl Tranlog {
     /// by those who wait.
     pub(crate) fn stepped(home: Home, start: Start) -> io::Result<Self> {
         let Start { used, checkpoint, last_record, last, sizes } = start;
+        let space = Arc::new(Space::new(Arc::clone(&home.disk), home.folder.clone()));
+        let sizes = (sizes, Arc::clone(&space));
         let supply = Arc::new(Supply::new(home, (used, checkpoint), sizes));
         let segment = supply.first()?;
         let shared = Arc::new(Shared {
@@ -103,7 +107,7 @@ impl Tranlog {
         });
         let writer = Writer::new(Arc::clone(&shared), Arc::clone(&supply), segment, last_record);
         let writer = Mutex::new(Some(writer));
-        Ok(Self { shared, supply, writer, threads: Mutex::default() })
+        Ok(Self { shared, supply, space, writer, threads: Mutex::default() })
     }
 
     /// As `stepped`, with threads that take the steps.
@@ -133,7 +137,19 @@ impl Tranlog {
         self.durable()?;
         let mut writer = self.writer.lock();
         let Some(writer) = writer.as_mut() else { return Ok(false) };
-        writer.step(sync_is_due).map_err(|error| self.shared.poison(cause(&error)))
+        let step = writer.step(sync_is_due).map_err(|error| self.shared.poison(cause(&error)))?;
+        Ok(step == Step::Did)
+    }
+
+    /// The room on the disk.
+    pub(crate) fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// Looks how much room is left, and gives back what the log need not keep if it is short.
+    pub(crate) fn look_at_space(&self) {
+        self.space.look();
+        self.supply.look();
     }
 
     /// Makes or removes one segment. `false`: there was nothing to do. For a log without threads.
@@ -207,14 +223,17 @@ impl Tranlog {
         self.shared.synced()
     }
 
-    /// Blocks until `number` is synced, for which it need not wait longer than a sync takes.
-    pub(crate) fn wait_synced(&self, number: CommitNumber) -> Result<(), Poisoned> {
+    /// Blocks until `number` is synced, for which it need not wait longer than a sync takes;
+    /// `false`: it cannot be, as long as there is no room for the log.
+    pub(crate) fn wait_synced(&self, number: CommitNumber) -> Result<bool, Poisoned> {
         if self.synced() < number {
             let mut queue = self.shared.queue.lock();
             queue.sync_to = queue.sync_to.max(number.min(queue.through));
             self.wake(queue);
         }
-        self.wait_until(|shared| shared.synced() >= number)
+        let is_stalled = || self.space.is_stalled();
+        self.wait_until(|shared| shared.synced() >= number || is_stalled())?;
+        Ok(self.synced() >= number)
     }
 
     fn wait_until(&self, is_there: impl Fn(&Shared) -> bool) -> Result<(), Poisoned> {
@@ -223,6 +242,10 @@ impl Tranlog {
         while !is_there(&self.shared) && self.step(false)? {}
         if is_there(&self.shared) {
             return Ok(());
+        }
+        if self.space.is_stalled() && self.writer.lock().is_some() {
+            // Nobody else would take the step that is needed.
+            return Err(self.shared.poison(cause(&io::ErrorKind::StorageFull.into())));
         }
         let mut guard = self.shared.progress.lock();
         while !is_there(&self.shared) {
@@ -371,6 +394,22 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// Sleeps until there may be room again. `false`: the log is poisoned. An error: it closes, and
+    /// what waits, which nobody was told of, is not written.
+    fn sleep_for_room(&self) -> io::Result<bool> {
+        // Whoever waits for a sync is told that there will be none for now.
+        self.tell(false);
+        let mut queue = self.queue.lock();
+        if queue.closing {
+            let why = "it closes while there is no room for the next segment";
+            return Err(io::Error::new(io::ErrorKind::StorageFull, why));
+        }
+        self.filled.wait_for(&mut queue, Duration::from_millis(SPACE_LOOK_MS));
+        Ok(self.poisoned.get().is_none())
+    }
+}
+
 fn cause(error: &io::Error) -> String {
     format!(
         "the tranlog could not be written ({error}); make room on the disk, or mend it, then \
@@ -403,14 +442,18 @@ fn write_until_closed(writer: &mut Writer) -> io::Result<()> {
     let mut deadline: Option<Instant> = None;
     loop {
         let is_due = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let wrote = writer.step(is_due)?;
+        let step = writer.step(is_due)?;
         deadline = match writer.is_synced() {
             true => None,
             false => deadline.or_else(|| Some(Instant::now() + WRITTEN_SYNC)),
         };
+        let goes_on = match step {
+            Step::Did => true,
+            Step::Idle => shared.sleep(deadline),
+            Step::NoRoom => shared.sleep_for_room()?,
+        };
         // What `written` commits were promised holds for a repository that is poisoned, too.
-        let ends = shared.poisoned.get().is_some() || (!wrote && !shared.sleep(deadline));
-        if ends {
+        if shared.poisoned.get().is_some() || !goes_on {
             writer.step(true)?;
             return Ok(());
         }

@@ -118,21 +118,37 @@ impl Home {
         spare: Option<u64>,
         bytes: u64,
     ) -> io::Result<Segment> {
+        let unfinished = self.folder.join("next.tmp");
+        let prepared = self.prepare_as(&unfinished, header, spare, bytes);
+        if prepared.is_err() {
+            // Whatever was filled is room for others. If it is not there, or stays, that is no
+            // harm: the next one is made under the same name.
+            drop(self.disk.remove(&unfinished));
+        }
+        prepared
+    }
+
+    fn prepare_as(
+        &self,
+        unfinished: &Path,
+        header: SegmentHeader,
+        spare: Option<u64>,
+        bytes: u64,
+    ) -> io::Result<Segment> {
         let (disk, folder) = (&self.disk, &self.folder);
-        let unfinished = folder.join("next.tmp");
         let file = match spare {
             Some(spare) => {
-                disk.rename(&self.path(spare), &unfinished)?;
+                disk.rename(&self.path(spare), unfinished)?;
                 // Its old name must be gone before its header says that it is another segment.
                 disk.sync_folder(folder)?;
-                disk.open(&unfinished)?
+                disk.open(unfinished)?
             }
-            None => self.fill(&unfinished, bytes)?,
+            None => self.fill(unfinished, bytes)?,
         };
         file.write(&header.encode(), 0)?;
         file.sync()?;
-        let bytes = disk.length(&unfinished)?;
-        disk.rename(&unfinished, &self.path(header.sequence))?;
+        let bytes = disk.length(unfinished)?;
+        disk.rename(unfinished, &self.path(header.sequence))?;
         disk.sync_folder(folder)?;
         Ok(Segment { header, bytes, file })
     }

@@ -2,14 +2,19 @@
 //! checkpoint has made unnecessary are used again or removed.
 
 use crate::document::CommitNumber;
+use crate::space::{Space, is_full};
 use crate::tranlog::frame::FRAME_BYTES_TARGET;
 use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment, SegmentHeader};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 
 /// Unneeded segments that are kept to be used again; more are removed.
 const SPARE_SEGMENTS_MAX: usize = 4;
+
+/// The same while the disk is short of room.
+const SPARE_SEGMENTS_MAX_WHEN_TIGHT: usize = 1;
 
 /// How large segments are made.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +64,7 @@ struct State {
 pub(crate) struct Supply {
     home: Home,
     sizes: SegmentSizes,
+    space: Arc<Space>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -68,11 +74,16 @@ impl Supply {
     pub(crate) fn new(
         home: Home,
         (used, checkpoint): (Vec<UsedSegment>, CommitNumber),
-        sizes: SegmentSizes,
+        (sizes, space): (SegmentSizes, Arc<Space>),
     ) -> Self {
         let next_sequence = used.last().map_or(1, |last| last.sequence + 1);
         let state = State { used: used.into(), checkpoint, next_sequence, ..State::default() };
-        Self { home, sizes, state: Mutex::new(state), changed: Condvar::new() }
+        Self { home, sizes, space, state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// The room on the disk that the segments are on.
+    pub(super) fn space(&self) -> &Space {
+        &self.space
     }
 
     /// Bytes of records after which a frame takes no further one: a frame must fit into a segment.
@@ -101,7 +112,7 @@ impl Supply {
         loop {
             while self.step() {}
             let mut state = self.state.lock();
-            while !state.has_work() {
+            while !state.has_work(self.spare_max()) {
                 if state.closing {
                     return;
                 }
@@ -124,10 +135,11 @@ impl Supply {
             self.changed.notify_all();
             return true;
         }
-        if !state.has_surplus() {
+        if !state.has_surplus(self.spare_max()) {
             return false;
         }
         let Some(oldest) = state.used.pop_front() else { return false };
+        self.note_spare(&state);
         drop(state);
         if let Err(error) = self.home.remove(oldest.sequence) {
             let path = self.home.path(oldest.sequence);
@@ -136,14 +148,49 @@ impl Supply {
             state.used.push_front(oldest);
             state.keeps_surplus = true;
         }
+        self.space.look();
         true
     }
 
-    /// Makes the next segment, from an unneeded one if there is one of full size.
+    /// How many unneeded segments are kept now.
+    fn spare_max(&self) -> usize {
+        match self.space.is_tight() {
+            true => SPARE_SEGMENTS_MAX_WHEN_TIGHT,
+            false => SPARE_SEGMENTS_MAX,
+        }
+    }
+
+    /// Says what can be given back.
+    fn note_spare(&self, state: &State) {
+        let bytes = state.used.iter().take(state.unneeded()).map(|used| used.bytes);
+        let kept = SPARE_SEGMENTS_MAX_WHEN_TIGHT as u64 * self.sizes.bytes;
+        self.space.set_spare(bytes.sum::<u64>().saturating_sub(kept));
+    }
+
+    /// Has the thread remove what is kept too much of, where room has become short since.
+    pub(crate) fn look(&self) {
+        if self.space.is_tight() {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Makes the next segment, from an unneeded one if there is one of full size. A failure leaves
+    /// nothing behind that takes room, and may be tried again.
     fn make(&self, bytes: u64) -> io::Result<Segment> {
+        let made = self.make_once(bytes);
+        self.space.look();
+        made
+    }
+
+    fn make_once(&self, bytes: u64) -> io::Result<Segment> {
         let mut state = self.state.lock();
         let reuse = state.unneeded() > 0 && state.used[0].bytes >= self.sizes.bytes;
+        if !reuse {
+            // Asked before any of it is filled: the last of the room is worth more to others.
+            self.space.check_file(bytes)?;
+        }
         let spare = if reuse { state.used.pop_front() } else { None };
+        self.note_spare(&state);
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         drop(state);
@@ -162,10 +209,15 @@ impl Supply {
         }
     }
 
-    /// Takes the next segment; waits for it if need be. `full` is the one it follows.
-    pub(crate) fn next(&self, full: UsedSegment) -> io::Result<Segment> {
+    /// Says that the writer has left a segment.
+    pub(crate) fn leave(&self, full: UsedSegment) {
+        self.state.lock().used.push_back(full);
+    }
+
+    /// Takes the next segment; waits for it if need be. Where there is no room for it, that is an
+    /// error that passes: nothing has happened, and it may be asked for again.
+    pub(crate) fn next(&self) -> io::Result<Segment> {
         let mut state = self.state.lock();
-        state.used.push_back(full);
         state.wanted = true;
         self.changed.notify_all();
         loop {
@@ -176,7 +228,9 @@ impl Supply {
                 }
                 // It was made ahead of time; what was in its way may be gone now.
                 Some(Err(error)) => {
-                    log::warn!("the next segment could not be made, trying again: {error}");
+                    if !is_full(&error) {
+                        log::warn!("the next segment could not be made, trying again: {error}");
+                    }
                     // Not by the thread as well: both would write the same file.
                     state.wanted = false;
                     drop(state);
@@ -200,6 +254,7 @@ impl Supply {
         let mut state = self.state.lock();
         state.checkpoint = checkpoint;
         state.keeps_surplus = false;
+        self.note_spare(&state);
         drop(state);
         self.changed.notify_all();
     }
@@ -212,16 +267,16 @@ impl Supply {
 }
 
 impl State {
-    fn has_work(&self) -> bool {
-        self.lacks_ready() || self.has_surplus()
+    fn has_work(&self, spare_max: usize) -> bool {
+        self.lacks_ready() || self.has_surplus(spare_max)
     }
 
     fn lacks_ready(&self) -> bool {
         self.wanted && self.ready.is_none()
     }
 
-    fn has_surplus(&self) -> bool {
-        self.unneeded() > SPARE_SEGMENTS_MAX && !self.keeps_surplus
+    fn has_surplus(&self, spare_max: usize) -> bool {
+        self.unneeded() > spare_max && !self.keeps_surplus
     }
 
     /// How many segments at the front hold nothing that the engine does not have.

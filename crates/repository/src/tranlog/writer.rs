@@ -4,6 +4,7 @@
 use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
+use crate::space::is_full;
 use crate::tranlog::frame::{self, FrameHeader};
 use crate::tranlog::pipeline::{Pushed, Shared};
 use crate::tranlog::segment::Segment;
@@ -12,11 +13,24 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// How a step went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Did,
+    /// There was nothing to do.
+    Idle,
+    /// There is no room for the segment that is needed next. Nothing was written, everything before
+    /// is synced, and the step may be taken again.
+    NoRoom,
+}
+
 /// The only one that writes to segments.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     supply: Arc<Supply>,
     segment: Segment,
+    /// It is full, and the supply has been told so.
+    is_left: bool,
     /// Where the next frame goes.
     offset: u64,
     /// The records taken last; those before `next` are written.
@@ -45,6 +59,7 @@ impl Writer {
             shared,
             supply,
             segment,
+            is_left: false,
             offset: BLOCK_BYTES as u64,
             batch: Vec::new(),
             next: 0,
@@ -70,24 +85,26 @@ impl Writer {
     }
 
     /// Writes the next frame, or syncs what is not synced if `sync_is_due` or somebody waits for
-    /// it. `false`: there was nothing to do. An error leaves unknown what is on disk.
-    pub(super) fn step(&mut self, sync_is_due: bool) -> io::Result<bool> {
+    /// it. An error leaves unknown what is on disk.
+    pub(super) fn step(&mut self, sync_is_due: bool) -> io::Result<Step> {
         let sync_to = self.take();
         let sync = sync_is_due || sync_to > self.shared.synced();
+        let mut step = Step::Did;
         if self.is_within_batch() {
-            self.write_frame(sync)?;
+            step = self.write_frame(sync)?;
         } else if sync && !self.is_synced() {
             self.sync()?;
         } else if self.through == self.shared.durable() {
-            return Ok(false);
+            return Ok(Step::Idle);
         }
+        self.supply.space().set_stalled(step == Step::NoRoom);
         // What has no record and lies before the next that has one needs no more than that.
         let durable = match self.batch.get(self.next) {
             Some(next) => CommitNumber(next.number.0 - 1),
             None => self.through,
         };
         self.shared.publish(durable, self.is_synced());
-        Ok(true)
+        Ok(step)
     }
 
     /// Takes what is queued, once all that was taken before is written; gives the commit that
@@ -103,15 +120,15 @@ impl Writer {
         queue.sync_to
     }
 
-    fn write_frame(&mut self, sync: bool) -> io::Result<()> {
+    fn write_frame(&mut self, sync: bool) -> io::Result<Step> {
         let count = frame_length(&self.batch[self.next..], self.supply.frame_bytes_target());
         let records = self.next..self.next + count;
         let bytes: usize =
             self.batch[records.clone()].iter().map(|pushed| pushed.record.len()).sum();
         let length =
             frame::padded(frame::HEADER_BYTES + count * frame::RECORD_HEADER_BYTES + bytes);
-        if self.offset + length as u64 > self.segment.bytes {
-            self.roll(length)?;
+        if self.offset + length as u64 > self.segment.bytes && !self.roll(length)? {
+            return Ok(Step::NoRoom);
         }
         let buffer = &mut self.buffer;
         buffer.clear();
@@ -141,7 +158,7 @@ impl Writer {
             self.supply.want();
         }
         self.shared.count(length, bytes);
-        Ok(())
+        Ok(Step::Did)
     }
 
     /// Writes the buffer from `start` on. A synchronous write makes itself durable, and not what
@@ -170,17 +187,26 @@ impl Writer {
     }
 
     /// Goes on in the next segment. Nothing unsynced is left behind in this one, so that a frame
-    /// of the next one proves that all of this one was synced.
-    fn roll(&mut self, length: usize) -> io::Result<()> {
+    /// of the next one proves that all of this one was synced. `false`: there is no room for one,
+    /// and it may be tried again.
+    fn roll(&mut self, length: usize) -> io::Result<bool> {
         if !self.is_synced() {
             self.sync()?;
         }
-        let (sequence, bytes) = (self.segment.header.sequence, self.segment.bytes);
-        let full = UsedSegment { sequence, last: self.last_record, bytes };
-        self.segment = self.supply.next(full)?;
+        if !self.is_left {
+            let (sequence, bytes) = (self.segment.header.sequence, self.segment.bytes);
+            self.supply.leave(UsedSegment { sequence, last: self.last_record, bytes });
+            self.is_left = true;
+        }
+        self.segment = match self.supply.next() {
+            Ok(segment) => segment,
+            Err(error) if is_full(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        self.is_left = false;
         self.offset = BLOCK_BYTES as u64;
         debug_assert!(self.offset + length as u64 <= self.segment.bytes);
-        Ok(())
+        Ok(true)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct ServeArguments {
     pub gems: Option<usize>,
     /// Memory for documents, buffers and caches in bytes; chosen by the machine if not given.
     pub memory: Option<u64>,
+    /// Bytes that are to stay free on the disk; 0: writes are never refused for want of room.
+    pub reserve: u64,
     /// Where memcached clients find the cache.
     pub memcached: Vec<Place>,
     /// Collections that memcached clients find at an address of their own.
@@ -75,6 +77,7 @@ impl Default for ServeArguments {
             proxy_fields: ProxyFields::default(),
             gems: None,
             memory: None,
+            reserve: repository::limits::RESERVE_BYTES,
             memcached: Vec::new(),
             memcached_collections: Vec::new(),
             memcached_auth: None,
@@ -205,6 +208,15 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             Ok(())
         }),
         about: "documents and caches [1G, or 1/4 of the RAM if less]",
+    },
+    Flag {
+        long: "reserve",
+        short: None,
+        takes: Takes::Value("SIZE", |arguments, value| {
+            arguments.reserve = value::size(value)?;
+            Ok(())
+        }),
+        about: "refuse writes with less disk free; 0 never does [256M]",
     },
     Flag {
         long: "memcached",
@@ -359,6 +371,7 @@ mod tests {
             proxy_fields: ProxyFields::Forwarded,
             gems: Some(3),
             memory: Some(64 << 20),
+            reserve: 0,
             memcached: ["127.0.0.1:0", "unix:/s"].map(|text| text.parse().expect("a place")).into(),
             memcached_collections: vec![(
                 CollectionName::new("notes").expect("a name"),
@@ -376,7 +389,8 @@ mod tests {
             watch: true,
             log: LevelFilter::Debug,
         };
-        let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M";
+        let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M \
+                    --reserve 0";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \

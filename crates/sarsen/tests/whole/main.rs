@@ -41,6 +41,7 @@ mod random;
 mod readme;
 mod scenarios;
 mod siege;
+mod space;
 mod tasks;
 mod tasks_command;
 mod tokens;
