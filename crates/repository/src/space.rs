@@ -99,6 +99,11 @@ impl Space {
         self.free_bytes() < self.reserve_bytes() || self.is_stalled()
     }
 
+    /// Whether so little is left that what only keeps room occupied has to go.
+    pub(crate) fn is_dire(&self) -> bool {
+        self.free_bytes() < self.reserve_bytes() / 2 || self.is_stalled()
+    }
+
     /// Whether a commit with a record can be taken; one that only `removes` needs little room.
     pub(crate) fn check(&self, removes: bool) -> Result<(), Short> {
         if self.is_stalled() || (!removes && self.is_short()) {

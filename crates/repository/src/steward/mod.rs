@@ -224,6 +224,9 @@ impl Memory {
         store.hot.everything().iter().for_each(|collection| collection.settle());
         self.mark(store);
         store.tranlog.look_at_space();
+        if store.tranlog.space().is_dire() && store.views.give_up_snapshots() > 0 {
+            log::warn!("the disk is nearly full: snapshots that kept old tables are given up");
+        }
         let is_short = store.hot.bytes() > high_water(store);
         refuse_old_views(store, is_short);
         let engine = store.views.oldest_engine().commit;
