@@ -124,6 +124,40 @@ pub enum BeginError {
     Closed,
 }
 
+/// Why the log gives nothing more. Everything that was synced before was given.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// What comes next is not kept any more.
+    #[error(
+        "what comes next in the log is not kept any more: read what is there otherwise, and go on \
+         after commit {after}, or keep more of it (`--retain`)"
+    )]
+    Gone {
+        /// After this commit everything is there.
+        after: CommitNumber,
+    },
+    /// The repository is poisoned.
+    #[error(transparent)]
+    Poisoned(#[from] Poisoned),
+    /// The repository was closed.
+    #[error("the repository is closed; open it again")]
+    Closed,
+    /// A segment could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The segment file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+}
+
+impl LogError {
+    pub(crate) fn gone(after: CommitNumber) -> Self {
+        Self::Gone { after }
+    }
+}
+
 /// Why closing did not leave a checkpoint. Nothing that was acknowledged is lost: the next opening
 /// reads it from the tranlog.
 #[derive(Clone, Debug, Error)]

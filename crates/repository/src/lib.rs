@@ -29,6 +29,7 @@ mod index;
 pub mod json;
 mod lane;
 pub mod limits;
+mod log_reader;
 mod merge;
 mod name;
 #[cfg(test)]
@@ -59,8 +60,8 @@ pub use document::{CommitNumber, Document, MediaType, Timestamp};
 pub use durability::Durability;
 pub use durations::{DURATION_BOUNDS_US, DurationCounts, Durations};
 pub use errors::{
-    BeginError, CloseError, CommitError, ConfigureError, NameError, OpenError, Poisoned, ReadError,
-    StageError, ViewTooOld,
+    BeginError, CloseError, CommitError, ConfigureError, LogError, NameError, OpenError, Poisoned,
+    ReadError, StageError, ViewTooOld,
 };
 pub use expired::{Expired, ExpiredPage, ExpiryPosition, Kept};
 pub use generated::KeyRandomness;
@@ -68,13 +69,15 @@ pub use index::{
     IndexDefinition, IndexDefinitionError, IndexError, IndexKind, IndexPath, IndexRange,
     IndexRangeError, IndexValue,
 };
+pub use log_reader::{LogHold, LogReader};
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};
-pub use repository::{Measures, Options, Recovery, Repository, Stats};
+pub use repository::{Measures, Opening, Options, Recovery, Repository, Stats};
 pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
 pub use snapshot::{Snapshot, SnapshotCollection, SnapshotError, SnapshotPage};
 pub use store::Clock;
+pub use tranlog::{Hold, LogRecord, Retained, Retention};
 pub use transaction::{
     CollectionEntry, Duplicate, IndexEntry, IndexPlace, IndexRead, Isolation, KnownIndex, Outcome,
     Transaction, Usage,
@@ -89,6 +92,6 @@ pub mod parts {
     };
     pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, Files, Lock};
     pub use crate::engine::open_engine;
-    pub use crate::stepped::{Log, Parts, Stepped};
+    pub use crate::stepped::{Log, LogFollower, Parts, Stepped};
     pub use crate::tranlog::SegmentSizes;
 }

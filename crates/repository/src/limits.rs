@@ -93,6 +93,15 @@ pub const MEMORY_BYTES_MIN: u64 = 32 << 20;
 /// begins a segment, so a server that is killed again and again must not collect them.
 pub const SEGMENTS_BEFORE_CHECKPOINT: usize = 4;
 
+/// Bytes of the log that are kept for those who read it, unless the operator says otherwise
+/// (`--retain`): beyond what recovery needs, and at least. More: the oldest segments are used again
+/// or removed, and who had not read them gets `LogError::Gone`.
+pub const RETAIN_BYTES: u64 = 256 << 20;
+
+/// Bytes of the newest records that are kept in memory while somebody reads the log. Older ones
+/// are read from the disk.
+pub const RECENT_LOG_BYTES: usize = 8 << 20;
+
 const _: () = assert!(MERGE_PATH_BYTES_MAX <= u16::MAX as usize);
 const _: () = assert!(MERGES_MAX <= u16::MAX as usize);
 const _: () = assert!(DOCUMENT_BYTES_MAX < TRANSACTION_BYTES_MAX);

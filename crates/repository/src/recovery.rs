@@ -19,7 +19,7 @@ use crate::range::Direction;
 use crate::record::{self, Write};
 use crate::repository::{Options, Recovery};
 use crate::store::{Clock, Counters, Sequence, Store};
-use crate::tranlog::{Scan, SegmentSizes, Start, Tranlog, scan};
+use crate::tranlog::{Retention, Scan, SegmentSizes, Start, Tranlog, scan};
 use crate::views::Views;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -37,7 +37,7 @@ pub(crate) struct Opened {
     pub store: Arc<Store>,
     /// Bytes of the records that were replayed.
     pub replayed_bytes: u64,
-    /// Segments left from earlier openings.
+    /// Segments left from earlier openings that hold what the engine did not.
     pub segments: usize,
 }
 
@@ -52,6 +52,8 @@ pub(crate) struct Ground {
     pub has_threads: bool,
     /// What the reaper leaves alone.
     pub kept: Kept,
+    /// How much of the log is kept.
+    pub retention: Retention,
 }
 
 /// How `--memory` is divided. The rest is for write buffers, tables being written, and memory that
@@ -66,7 +68,14 @@ impl Ground {
         let at_rest: OpenAtRest =
             Box::new(move |folder| Ok(Box::new(Engine::open(folder, cache_bytes)?)));
         let sizes = SegmentSizes::default();
-        Self { disk: Arc::new(Files), at_rest, sizes, has_threads: true, kept: Kept::Nothing }
+        Self {
+            disk: Arc::new(Files),
+            at_rest,
+            sizes,
+            has_threads: true,
+            kept: Kept::Nothing,
+            retention: Retention::default(),
+        }
     }
 }
 
@@ -94,14 +103,15 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
             )
         }),
     };
-    let segments = replayed.scan.segments.len();
+    let segments = replayed.scan.used.needed(replayed.checkpoint);
     let last = skip_lost_numbers(&mut replayed, created);
     let start = Start {
-        used: replayed.scan.segments,
+        used: replayed.scan.used,
         checkpoint: replayed.checkpoint,
         last_record: replayed.scan.last_record,
         last,
         sizes: ground.sizes,
+        retention: ground.retention,
     };
     let begin = if ground.has_threads { Tranlog::start } else { Tranlog::stepped };
     let tranlog = begin(folder.tranlog(), start).map_err(|source| {

@@ -13,6 +13,7 @@ use crate::recovery::{self, Ground, Opened};
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::steward::Steward;
 use crate::store::{Clock, Store};
+use crate::tranlog::Retention;
 use crate::transaction::Transaction;
 use crate::views::OpenViews;
 use std::path::PathBuf;
@@ -27,6 +28,15 @@ pub struct Options {
     pub memory_bytes: u64,
     /// The only clock the repository reads.
     pub clock: Clock,
+}
+
+/// What is in force from the first moment of an opening.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// What is left alone when it has expired.
+    pub kept: Kept,
+    /// How much of the log is kept.
+    pub retention: Retention,
 }
 
 /// What opening found.
@@ -107,12 +117,21 @@ pub struct Repository {
 impl Repository {
     /// Opens, or creates, the repository in `options.folder`.
     pub fn open(options: Options) -> Result<(Arc<Self>, Recovery), OpenError> {
-        Self::open_keeping(options, Kept::Nothing)
+        Self::open_with(options, Opening::default())
     }
 
     /// As `open`, with collections whose expired documents stay from the first moment on.
     pub fn open_keeping(options: Options, kept: Kept) -> Result<(Arc<Self>, Recovery), OpenError> {
-        let ground = Ground { kept, ..Ground::real(&options) };
+        Self::open_with(options, Opening { kept, ..Opening::default() })
+    }
+
+    /// As `open`, with what else is in force from the first moment on.
+    pub fn open_with(
+        options: Options,
+        opening: Opening,
+    ) -> Result<(Arc<Self>, Recovery), OpenError> {
+        let Opening { kept, retention } = opening;
+        let ground = Ground { kept, retention, ..Ground::real(&options) };
         let (opened, recovery) = Self::open_store(&options, ground)?;
         let Opened { store, replayed_bytes, .. } = opened;
         let steward = Steward::start(&store, replayed_bytes).map_err(|source| {

@@ -117,12 +117,7 @@ impl Snapshot {
         Ok(page)
     }
 
-    fn visit(
-        &self,
-        id: u32,
-        after: Option<&Key>,
-        visit: VisitKey<'_>,
-    ) -> Result<(), ReadError> {
+    fn visit(&self, id: u32, after: Option<&Key>, visit: VisitKey<'_>) -> Result<(), ReadError> {
         let state: EngineState = self.pin.state;
         let from = after.map_or(Bound::Unbounded, |key| Bound::Excluded(key.as_str()));
         let bounds = (from, Bound::Unbounded);

@@ -190,7 +190,7 @@ mod tests {
     use crate::document::CommitNumber;
     use crate::durability::Durability;
     use crate::limits::SPACE_LOOK_MS;
-    use crate::tranlog::{Home, SegmentSizes, Start, Tranlog};
+    use crate::tranlog::{Home, Retention, SegmentSizes, Start, Tranlog, Used};
     use std::path::Path;
     use std::time::{Duration, Instant};
 
@@ -286,11 +286,12 @@ mod tests {
         let disk = Arc::clone(disk) as Arc<dyn Disk>;
         let home = Home { disk, folder: folder.to_owned(), repository: [7; 16] };
         let start = Start {
-            used: Vec::new(),
+            used: Used::default(),
             checkpoint: CommitNumber(0),
             last_record: CommitNumber(0),
             last: CommitNumber(0),
             sizes: SegmentSizes { first_bytes: 4 * BLOCK, bytes: 4 * BLOCK },
+            retention: Retention::default(),
         };
         Tranlog::start(home, start).unwrap()
     }

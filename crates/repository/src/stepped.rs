@@ -6,13 +6,15 @@ use crate::checkpoint;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
 use crate::durability::Durability;
-use crate::errors::{CloseError, OpenError, Poisoned};
+use crate::errors::{CloseError, LogError, OpenError, Poisoned};
 use crate::expired::Kept;
 use crate::reap::Reaper;
 use crate::recovery::Ground;
 use crate::repository::{Options, Recovery, Repository};
 use crate::steward;
-use crate::tranlog::{Home, SegmentSizes, Start, Tranlog, scan};
+use crate::tranlog::{
+    Follower, Home, LogRecord, Retained, Retention, SegmentSizes, Start, Tranlog, scan,
+};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::path::Path;
@@ -26,6 +28,8 @@ pub struct Parts {
     pub at_rest: Box<dyn AtRest>,
     /// How large segments of the log are made.
     pub sizes: SegmentSizes,
+    /// How much of the log is kept.
+    pub retention: Retention,
 }
 
 /// A repository that does nothing by itself. Dropping it is the death of its process.
@@ -37,10 +41,10 @@ pub struct Stepped {
 impl Stepped {
     /// Opens, or creates, the repository in `options.folder` of `parts.disk`.
     pub fn open(options: &Options, parts: Parts) -> Result<(Self, Recovery), OpenError> {
-        let Parts { disk, at_rest, sizes } = parts;
+        let Parts { disk, at_rest, sizes, retention } = parts;
         let at_rest = Box::new(|_: &_| Ok(at_rest));
         let kept = Kept::Nothing;
-        let ground = Ground { disk, at_rest, sizes, has_threads: false, kept };
+        let ground = Ground { disk, at_rest, sizes, has_threads: false, kept, retention };
         let (opened, recovery) = Repository::open_store(options, ground)?;
         let repository = Repository::assemble(opened.store, None);
         Ok((Self { repository, reaper: Mutex::default() }, recovery))
@@ -109,6 +113,21 @@ impl Stepped {
     }
 }
 
+/// Reads a [`Log`].
+pub struct LogFollower(Follower);
+
+impl LogFollower {
+    /// As [`crate::LogReader::take`].
+    pub fn take(&mut self) -> Result<Vec<LogRecord>, LogError> {
+        self.0.take()
+    }
+
+    /// As [`crate::LogReader::position`].
+    pub fn position(&self) -> CommitNumber {
+        self.0.position()
+    }
+}
+
 /// The log alone, which takes any bytes for records and does nothing by itself.
 pub struct Log {
     tranlog: Tranlog,
@@ -121,7 +140,7 @@ impl Log {
         disk: Arc<dyn Disk>,
         folder: &Path,
         checkpoint: CommitNumber,
-        sizes: SegmentSizes,
+        (sizes, retention): (SegmentSizes, Retention),
         visit: &mut dyn FnMut(CommitNumber, Bytes),
     ) -> Result<Self, OpenError> {
         let home = Home { disk, folder: folder.to_owned(), repository: [0; 16] };
@@ -131,7 +150,8 @@ impl Log {
         })?;
         scan.settle(&home)?;
         let (last_record, last) = (scan.last_record, scan.last);
-        let start = Start { used: scan.segments, checkpoint, last_record, last, sizes };
+        let used = scan.used;
+        let start = Start { used, checkpoint, last_record, last, sizes, retention };
         let tranlog = Tranlog::stepped(home, start).map_err(|source| OpenError::Io {
             action: "make a tranlog segment in",
             path: folder.to_owned(),
@@ -168,6 +188,16 @@ impl Log {
     /// Writes and syncs up to `number`; `false`: there is no room for that now.
     pub fn wait_synced(&self, number: CommitNumber) -> Result<bool, Poisoned> {
         self.tranlog.wait_synced(number)
+    }
+
+    /// What of it can be read.
+    pub fn retained(&self) -> Retained {
+        self.tranlog.retained()
+    }
+
+    /// Reads it after `after`.
+    pub fn follow(&self, after: CommitNumber) -> LogFollower {
+        LogFollower(self.tranlog.follow(after))
     }
 
     /// Lets go of segments that hold nothing after `checkpoint`.

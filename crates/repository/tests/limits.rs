@@ -49,6 +49,12 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("LANE_WAIT_MAX_MS", "tests/limits.rs", "a_wait_for_the_lane_ends"),
     ("LANE_TRIES", "tests/limits.rs", "tries_in_the_lane"),
     ("CHECKPOINT_LOG_BYTES", "tests/limits.rs", "bytes_of_log_before_a_checkpoint"),
+    (
+        "RETAIN_BYTES",
+        "src/tranlog/follow/tests.rs",
+        "no_more_is_kept_than_was_asked_for_and_who_is_late_is_told",
+    ),
+    ("RECENT_LOG_BYTES", "src/tranlog/recent.rs", "memory_is_bounded_and_given_back"),
     ("RECENT_CHANGES", "tests/ranges.rs", "more_changes_than_are_remembered_are_still_found"),
     ("RANGE_DOCUMENTS_MAX", "tests/limits.rs", "documents_of_a_range"),
     ("SNAPSHOT_PAGE_DOCUMENTS_MAX", "tests/snapshots.rs", "pages_are_bounded"),

@@ -5,7 +5,9 @@
 mod harness;
 
 use harness::{Place, commit, key, put, read, write};
-use repository::{CommitError, MediaType, OpenError, Outcome, Repository, verify};
+use repository::{
+    CommitError, MediaType, OpenError, Opening, Outcome, Repository, Retention, verify,
+};
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -256,12 +258,17 @@ fn memory_full_of_small_documents_empties_by_itself() {
 #[test]
 fn openings_do_not_collect_segments() {
     let place = Place::new();
-    write(&place.open_only(), "a", "1");
+    let open = || {
+        let retention = Retention { bytes: 0, hold: None };
+        let opening = Opening { retention, ..Opening::default() };
+        Repository::open_with(place.options(), opening).unwrap().0
+    };
+    write(&open(), "a", "1");
     for _ in 0..20 {
-        drop(place.open_only());
+        drop(open());
     }
     for i in 0..20 {
-        write(&place.open_only(), &format!("k{i}"), "1");
+        write(&open(), &format!("k{i}"), "1");
     }
     let segments = place.segments().len();
     assert!(segments < 12, "{segments} segments are left");

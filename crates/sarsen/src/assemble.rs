@@ -14,7 +14,9 @@ use faces::limits::REACTORS_MAX;
 use faces::{ListenError, Live, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use memcached::{Face, StartError};
-use repository::{Clock, CloseError, Kept, OpenError, Options, Recovery, Repository};
+use repository::{
+    Clock, CloseError, Kept, OpenError, Opening, Options, Recovery, Repository, Retention,
+};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -99,7 +101,9 @@ pub fn assemble_at(
     };
     // What expired while nothing ran is the application's affair, too.
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
-    let (repository, recovery) = Repository::open_keeping(options, kept)?;
+    let retention = Retention { bytes: arguments.retain, hold: None };
+    let opening = Opening { kept, retention };
+    let (repository, recovery) = Repository::open_with(options, opening)?;
     repository.set_reserve(arguments.reserve);
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));

@@ -4,6 +4,7 @@
 use crate::disk::SimDisk;
 use crate::random::Random;
 use crate::trace::{Finding, Trace, expect};
+use repository::Retention;
 use repository::limits::WRITTEN_SYNC_MS;
 use repository::parts::SegmentSizes;
 use std::io::ErrorKind;
@@ -15,6 +16,7 @@ pub struct Ground {
     pub(crate) random: Random,
     pub(crate) disk: SimDisk,
     pub(crate) sizes: SegmentSizes,
+    pub(crate) retention: Retention,
     /// What was done last.
     pub trace: Trace,
     /// Whether the power went since the last opening.
@@ -39,10 +41,12 @@ impl Ground {
             first_bytes: BLOCK_BYTES * random.between(2, 8),
             bytes: BLOCK_BYTES * random.between(least, most),
         };
+        let bytes = sizes.bytes * *random.pick(&[0, 0, 1, 4, 20]);
         Self {
             random,
             disk,
             sizes,
+            retention: Retention { bytes, hold: None },
             trace: Trace::default(),
             power_was_cut: false,
             may_fail: false,

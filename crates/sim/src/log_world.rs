@@ -4,15 +4,16 @@
 use crate::ground::{BLOCK_BYTES, Ground};
 use crate::random::Random;
 use crate::trace::{Finding, expect};
-use repository::parts::{Disk, Log, SegmentSizes};
-use repository::{CommitNumber, Durability, OpenError, Poisoned};
+use repository::parts::{Disk, Log, LogFollower, SegmentSizes};
+use repository::{CommitNumber, Durability, LogError, OpenError, Poisoned};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 const FOLDER: &str = "/log";
 
-/// Segments that may be left after a checkpoint: the one that is written, the next, those that are
-/// kept to be used again, and some made by openings that failed since.
+/// Segments that may be left after a checkpoint beside those that are kept for readers: the one
+/// that is written, the next, those that are kept to be used again, and some made by openings that
+/// failed since.
 const SEGMENTS_LEFT_MAX: usize = 8;
 
 /// How often what is done, in a run; each seed has its own.
@@ -22,6 +23,7 @@ struct Habits {
     crash_per_mille: u64,
     failure_per_mille: u64,
     checkpoint_percent: u64,
+    follow_percent: u64,
     record_bytes_max: u64,
     levels: Vec<Durability>,
 }
@@ -35,6 +37,7 @@ impl Habits {
             crash_per_mille: random.between(2, 40),
             failure_per_mille: *random.pick(&[0, 0, 5, 20]),
             checkpoint_percent: random.between(0, 6),
+            follow_percent: *random.pick(&[0, 3, 15]),
             record_bytes_max: *random.pick(&[20, 200, 5000, sizes.bytes / 2 - BLOCK_BYTES]),
             levels,
         }
@@ -59,6 +62,19 @@ pub struct LogWorld {
     /// Every commit after the checkpoint that may still be found.
     commits: BTreeMap<u64, Commit>,
     now_ms: u64,
+    followed: Followed,
+}
+
+/// What somebody knows who follows the log.
+#[derive(Default)]
+struct Followed {
+    /// Every record that was handed over and not lost.
+    records: BTreeMap<u64, Vec<u8>>,
+    reader: Option<LogFollower>,
+    /// The last record that the present reader was given, or where it began.
+    position: u64,
+    /// The last record that any was given: it must never be lost.
+    seen: u64,
 }
 
 impl LogWorld {
@@ -67,8 +83,16 @@ impl LogWorld {
         let mut ground = Ground::new(seed, (8, 32));
         let habits = Habits::new(&mut ground.random, ground.sizes);
         ground.trace.note(format_args!("{:?} {habits:?}", ground.sizes));
-        let (log, commits) = (None, BTreeMap::new());
-        Self { ground, habits, log, checkpoint: 0, last: 0, commits, now_ms: 0 }
+        Self {
+            ground,
+            habits,
+            log: None,
+            checkpoint: 0,
+            last: 0,
+            commits: BTreeMap::new(),
+            now_ms: 0,
+            followed: Followed::default(),
+        }
     }
 
     /// Takes so many steps, and a last opening.
@@ -110,6 +134,9 @@ impl LogWorld {
             true => self.write(true),
             false => Ok(()),
         });
+        if self.ground.random.percent(self.habits.follow_percent) {
+            self.follow()?;
+        }
         match outcome {
             Ok(()) => self.observe()?,
             Err(poisoned) => {
@@ -142,6 +169,9 @@ impl LogWorld {
             record.extend_from_slice(&self.ground.random.draw().to_le_bytes());
             self.ground.trace.note(format_args!("push {} {durability:?} {bytes}", self.last));
             log.push(CommitNumber(self.last), record.clone(), durability);
+            if durability > Durability::Volatile {
+                self.followed.records.insert(self.last, record.clone());
+            }
             self.commits.insert(self.last, Commit { durability, record });
         }
     }
@@ -184,7 +214,81 @@ impl LogWorld {
         self.ground.observe(durable, synced, self.now_ms)
     }
 
+    /// Somebody reads on, or begins to.
+    fn follow(&mut self) -> Result<(), Finding> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let retained = log.retained().after.0;
+        let followed = &mut self.followed;
+        let reader = match &mut followed.reader {
+            Some(reader) if !self.ground.random.percent(5) => reader,
+            none => {
+                let after = self.ground.random.between(retained, self.last.max(retained));
+                self.ground.trace.note(format_args!("follow after {after}"));
+                followed.position = after;
+                none.insert(log.follow(CommitNumber(after)))
+            }
+        };
+        match reader.take() {
+            Ok(records) => {
+                let given: Vec<_> =
+                    records.iter().map(|record| (record.number.0, &record.record[..])).collect();
+                let (count, synced) = (given.len(), log.synced().0);
+                let expected = followed.records.range(followed.position + 1..);
+                let expected = expected.map(|(number, record)| (*number, &record[..]));
+                expect(given.iter().copied().eq(expected.take(count)), || {
+                    let numbers: Vec<u64> = given.iter().map(|(number, _)| *number).collect();
+                    format!("a reader at {} was given {numbers:?}", followed.position)
+                })?;
+                followed.position = given.last().map_or(followed.position, |(number, _)| *number);
+                followed.seen = followed.seen.max(given.last().map_or(0, |(number, _)| *number));
+                let position = reader.position().0;
+                let next = followed.records.range(followed.position + 1..).next();
+                let is_right = next.is_none_or(|(number, _)| *number > position);
+                expect(is_right, || format!("a reader came to {position}, past {next:?}"))?;
+                let seen = followed.seen;
+                expect(seen <= synced, || format!("a reader saw {seen}, synced is {synced}"))
+            }
+            Err(LogError::Gone { after }) => {
+                followed.reader = None;
+                let is_so = after.0 >= retained && after.0 > followed.position;
+                expect(is_so, || format!("gone up to {after}, after {retained} it is there"))
+            }
+            Err(LogError::Read { .. }) => {
+                followed.reader = None;
+                expect(self.ground.has_cause(), || "a reader cannot read".to_owned())
+            }
+            Err(_) => {
+                followed.reader = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads all that is kept of the log.
+    fn follow_all(&mut self) -> Result<(), Finding> {
+        let Some(log) = &self.log else { return Ok(()) };
+        if self.ground.has_cause() {
+            return Ok(());
+        }
+        let after = log.retained().after;
+        let mut reader = log.follow(after);
+        let mut found = Vec::new();
+        loop {
+            match reader.take() {
+                Ok(records) if records.is_empty() => break,
+                Ok(records) => found.extend(records.iter().map(|record| record.number.0)),
+                Err(_) if self.ground.has_cause() => return Ok(()),
+                Err(error) => return Err(Finding(format!("after {after}: {error}"))),
+            }
+        }
+        let expected = self.followed.records.range(after.0 + 1..).map(|(number, _)| *number);
+        expect(expected.clone().eq(found.iter().copied()), || {
+            format!("after {after} are {found:?}, not {:?}", expected.collect::<Vec<_>>())
+        })
+    }
+
     fn end_process(&mut self, why: &str) {
+        self.followed.reader = None;
         self.log = None;
         self.ground.die(why);
     }
@@ -197,11 +301,10 @@ impl LogWorld {
         let opened = made.map_err(|error| error.to_string()).and_then(|()| {
             let checkpoint = CommitNumber(self.checkpoint);
             let mut visit = |number: CommitNumber, record: _| found.push((number.0, record));
-            Log::open(disk, folder, checkpoint, self.ground.sizes, &mut visit).map_err(|error| {
-                match error {
-                    OpenError::Damaged { .. } => format!("DAMAGED {error}"),
-                    other => other.to_string(),
-                }
+            let how = (self.ground.sizes, self.ground.retention);
+            Log::open(disk, folder, checkpoint, how, &mut visit).map_err(|error| match error {
+                OpenError::Damaged { .. } => format!("DAMAGED {error}"),
+                other => other.to_string(),
             })
         });
         match opened {
@@ -213,6 +316,7 @@ impl LogWorld {
                 self.observe()?;
                 let (durable, last) = (self.ground.durable, self.last);
                 expect(durable == last, || format!("open at {durable}, found up to {last}"))?;
+                self.follow_all()?;
                 self.check_segments()
             }
             Ok(_) => {
@@ -246,6 +350,8 @@ impl LogWorld {
                     (true, Durability::Synced) | (false, _) => *lost <= self.ground.durable,
                     (true, _) => false,
                 };
+            let seen = self.followed.seen;
+            expect(*lost > seen, || format!("lost {lost}, a reader saw {seen}"))?;
             expect(!must_be_there, || format!("lost {lost}, {:?}", commit.durability))?;
             let acknowledged = |(n, c): &(&u64, &Commit)| {
                 c.durability == Durability::Synced && **n <= self.ground.durable && *n >= lost
@@ -257,6 +363,8 @@ impl LogWorld {
         self.last = last.max(self.checkpoint);
         self.commits
             .retain(|number, commit| *number <= last && commit.durability > Durability::Volatile);
+        let followed = &mut self.followed;
+        followed.records.retain(|number, _| *number <= last.max(self.checkpoint));
         self.ground.reopened();
         Ok(())
     }
@@ -272,6 +380,9 @@ impl LogWorld {
         log.checkpointed(CommitNumber(self.last));
         while log.prepare_segment() {}
         let names = self.ground.disk.names(Path::new(FOLDER)).unwrap_or_default();
-        expect(names.len() <= SEGMENTS_LEFT_MAX, || format!("these are left: {names:?}"))
+        let kept = self.ground.retention.bytes / self.ground.sizes.first_bytes;
+        expect(names.len() <= SEGMENTS_LEFT_MAX + kept as usize, || {
+            format!("these are left: {names:?}")
+        })
     }
 }

@@ -292,7 +292,10 @@ impl World {
             clock: Arc::new(move || Timestamp(now_ms.load(Ordering::Relaxed))),
         };
         let (disk, at_rest) = (Arc::new(self.ground.disk.clone()), self.shelf.open());
-        let opened = Stepped::open(&options, Parts { disk, at_rest, sizes: self.ground.sizes });
+        let opened = {
+            let Ground { sizes, retention, .. } = self.ground;
+            Stepped::open(&options, Parts { disk, at_rest, sizes, retention })
+        };
         let why = match opened {
             Ok((opened, recovery)) if !self.ground.disk.has_crashed() => {
                 self.ground.trace.note(format_args!("open: {recovery:?}"));

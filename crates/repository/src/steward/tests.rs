@@ -11,7 +11,7 @@ use crate::name::{CollectionName, Key};
 use crate::range::Direction;
 use crate::recovery::Ground;
 use crate::repository::{Options, Repository};
-use crate::tranlog::SegmentSizes;
+use crate::tranlog::{Retention, SegmentSizes};
 use crate::transaction::Outcome;
 use bytes::Bytes;
 use std::io;
@@ -146,6 +146,7 @@ fn a_checkpoint_that_panics_loses_nothing_when_the_repository_closes() {
         sizes: SegmentSizes::default(),
         has_threads: true,
         kept: Kept::Nothing,
+        retention: Retention::default(),
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     // All threads but that of checkpoints, whose round comes when the test wants.
@@ -233,6 +234,7 @@ fn a_panic_where_segments_are_made_leaves_nobody_waiting() {
         sizes: SegmentSizes { first_bytes: 64 << 10, bytes: 64 << 10 },
         has_threads: true,
         kept: Kept::Nothing,
+        retention: Retention::default(),
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     let repository = Repository::assemble(opened.store, None);

@@ -5,17 +5,26 @@
 //! must survive a power cut. `docs/format.md` has the bytes; `docs/transactions.md` has the
 //! argument for torn tails.
 
+mod follow;
 mod frame;
 mod pipeline;
 mod reader;
+mod recent;
+mod retention;
 mod segment;
 mod supply;
 mod writer;
 
+pub(crate) use follow::Follower;
+pub use follow::LogRecord;
 pub(crate) use pipeline::{Start, Tranlog};
 pub(crate) use reader::{Scan, scan};
+pub(crate) use retention::Held;
+pub use retention::{Hold, Retention};
 pub(crate) use segment::Home;
-pub use supply::SegmentSizes;
+#[cfg(test)]
+pub(crate) use supply::Used;
+pub use supply::{Retained, SegmentSizes};
 
 #[cfg(test)]
 mod tests;

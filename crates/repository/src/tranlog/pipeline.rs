@@ -4,18 +4,21 @@
 use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::durations::{DurationCounts, Durations};
-use crate::errors::{CommitError, Poisoned};
+use crate::errors::{CommitError, LogError, Poisoned};
 use crate::limits::{SPACE_LOOK_MS, UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
 use crate::space::Space;
+use crate::tranlog::follow::Follower;
+use crate::tranlog::recent::Recent;
+use crate::tranlog::retention::{Held, Hold, Retention};
 use crate::tranlog::segment::Home;
-use crate::tranlog::supply::{SegmentSizes, Supply, UsedSegment};
+use crate::tranlog::supply::{Retained, SegmentSizes, Supply, Used};
 use crate::tranlog::writer::{Step, Writer};
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,7 +26,8 @@ use std::time::{Duration, Instant};
 /// less than the sync it saves. An idle machine comes back at once.
 const YIELDS_BEFORE_FRAME: u32 = 2;
 
-/// Called on the writer's thread when the durable number has moved or the log is poisoned.
+/// Called on the writer's thread when the durable number or the last synced record has moved, or
+/// the log is poisoned.
 type Listener = Box<dyn Fn() + Send + Sync>;
 
 /// A commit that was decided and not yet written.
@@ -57,6 +61,11 @@ pub(super) struct Shared {
     durable: AtomicU64,
     /// Every commit up to this one that has a record is synced. Never beyond `durable`.
     synced: AtomicU64,
+    /// The last record that is synced, with all before it.
+    synced_record: AtomicU64,
+    /// The newest records, for those who follow the log.
+    pub recent: Recent,
+    is_closed: AtomicBool,
     poisoned: OnceLock<Poisoned>,
     listeners: RwLock<Vec<Listener>>,
     /// Guards nothing; the conditions are `durable` and `synced`.
@@ -70,7 +79,7 @@ pub(super) struct Shared {
 /// Where a log goes on that was read.
 pub(crate) struct Start {
     /// The segments that were read or passed over.
-    pub used: Vec<UsedSegment>,
+    pub used: Used,
     /// Commits up to this one are in the engine.
     pub checkpoint: CommitNumber,
     /// The last record in the log.
@@ -78,6 +87,7 @@ pub(crate) struct Start {
     /// The last commit; it and all before are durable.
     pub last: CommitNumber,
     pub sizes: SegmentSizes,
+    pub retention: Retention,
 }
 
 /// The log of an open repository.
@@ -94,15 +104,16 @@ impl Tranlog {
     /// Goes on at `start` with a segment of its own. Nothing is written but by [`Self::step`] and
     /// by those who wait.
     pub(crate) fn stepped(home: Home, start: Start) -> io::Result<Self> {
-        let Start { used, checkpoint, last_record, last, sizes } = start;
+        let Start { used, checkpoint, last_record, last, sizes, retention } = start;
         let space = Arc::new(Space::new(Arc::clone(&home.disk), home.folder.clone()));
-        let sizes = (sizes, Arc::clone(&space));
-        let supply = Arc::new(Supply::new(home, (used, checkpoint), sizes));
+        let how = (sizes, retention, Arc::clone(&space));
+        let supply = Arc::new(Supply::new(home, (used, checkpoint), how));
         let segment = supply.first()?;
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue { through: last, ..Queue::default() }),
             durable: AtomicU64::new(last.0),
             synced: AtomicU64::new(last.0),
+            synced_record: AtomicU64::new(last_record.0),
             ..Shared::default()
         });
         let writer = Writer::new(Arc::clone(&shared), Arc::clone(&supply), segment, last_record);
@@ -260,6 +271,26 @@ impl Tranlog {
         self.supply.checkpointed(checkpoint);
     }
 
+    /// Follows the log after `after`.
+    pub(crate) fn follow(&self, after: CommitNumber) -> Follower {
+        Follower::new(Arc::clone(&self.shared), Arc::clone(&self.supply), after)
+    }
+
+    /// What of the log can be read.
+    pub(crate) fn retained(&self) -> Retained {
+        self.supply.retained()
+    }
+
+    /// Keeps what `hold` names.
+    pub(crate) fn hold(&self, hold: Hold) -> Arc<Held> {
+        self.supply.hold(hold)
+    }
+
+    /// Lets what is held go up to `after`, or all of it.
+    pub(crate) fn release(&self, held: &Arc<Held>, after: Option<CommitNumber>) {
+        self.supply.release(held, after);
+    }
+
     /// Frames written and bytes appended since the start.
     pub(crate) fn written(&self) -> (u64, u64) {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -283,6 +314,8 @@ impl Tranlog {
             }
             self.supply.close();
         }
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.shared.tell(true);
         // Without threads, only what the caller has written is written.
     }
 }
@@ -300,6 +333,30 @@ impl Shared {
 
     pub(super) fn synced(&self) -> CommitNumber {
         CommitNumber(self.synced.load(Ordering::Acquire))
+    }
+
+    pub(super) fn synced_record(&self) -> CommitNumber {
+        CommitNumber(self.synced_record.load(Ordering::Acquire))
+    }
+
+    /// Why no record will ever be written any more.
+    pub(super) fn ended(&self) -> Option<LogError> {
+        match self.poisoned.get() {
+            Some(poisoned) => Some(poisoned.clone().into()),
+            None => self.is_closed.load(Ordering::Acquire).then_some(LogError::Closed),
+        }
+    }
+
+    /// Waits until there is a synced record after `number`, or never will be. `false`: it is not
+    /// there at `deadline`.
+    pub(super) fn wait_for_record(&self, number: CommitNumber, deadline: Instant) -> bool {
+        let mut progress = self.progress.lock();
+        while self.synced_record() <= number && self.ended().is_none() {
+            if self.progressed.wait_until(&mut progress, deadline).timed_out() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Notes a frame of so many bytes that holds so many bytes of records.
@@ -322,17 +379,18 @@ impl Shared {
         }
     }
 
-    /// Moves the durable number, and the synced one if everything written is synced; tells those
-    /// who wait. Only the writer calls this.
-    pub(super) fn publish(&self, durable: CommitNumber, is_synced: bool) {
+    /// Moves the durable number, the last synced record, and the synced number if everything
+    /// written is synced; tells those who wait. Only the writer calls this.
+    pub(super) fn publish(&self, durable: CommitNumber, (record, is_synced): (CommitNumber, bool)) {
         let progress = self.progress.lock();
         if self.poisoned.get().is_some() {
             return;
         }
         let moved = self.durable.swap(durable.0, Ordering::AcqRel) != durable.0;
-        if is_synced {
-            self.synced.store(durable.0, Ordering::Release);
-        }
+        let moved = self.synced_record.swap(record.0, Ordering::AcqRel) != record.0 || moved;
+        // A segment is left only when it is synced, whatever goes into the next one.
+        let synced = if is_synced { durable } else { record };
+        self.synced.fetch_max(synced.0, Ordering::AcqRel);
         drop(progress);
         self.tell(moved);
     }

@@ -6,7 +6,7 @@ use crate::document::CommitNumber;
 use crate::errors::OpenError;
 use crate::tranlog::frame::{self, Found, FrameHeader, Numbered};
 use crate::tranlog::segment::{Home, SegmentHeader};
-use crate::tranlog::supply::UsedSegment;
+use crate::tranlog::supply::{Used, UsedSegment};
 use bytes::Bytes;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(crate) struct Scan {
     /// How many records were visited.
     pub visited: u64,
     /// All segments, in order.
-    pub segments: Vec<UsedSegment>,
+    pub used: Used,
     /// What was dropped at the very end: no commit in it was acknowledged as synced.
     pub torn_tail: Option<TornTail>,
     /// Frames at the end of which nothing proves that they were synced.
@@ -85,19 +85,30 @@ pub(crate) fn scan(home: &Home, after: CommitNumber, visit: Visit<'_>) -> Result
         last: after,
         last_record: after,
         visited: 0,
-        segments: Vec::new(),
+        used: Used::default(),
         torn_tail: None,
         unproven: Vec::new(),
     };
     let mut walk = Walk { home, after, last: None, visit, scan };
+    let first_frame = |sequence: &u64| first_frame(home, *sequence);
+    let firsts = sequences.iter().map(first_frame).collect::<Result<Vec<_>, _>>()?;
     for (i, &sequence) in sequences.iter().enumerate() {
-        let next = sequences.get(i + 1).map(|&next| first_frame(home, next)).transpose()?.flatten();
-        match next {
-            Some(next) if next.previous <= after => walk.skip(sequence, next.previous)?,
+        match firsts.get(i + 1) {
+            Some(Some(next)) if next.previous <= after => walk.skip(sequence, next.previous)?,
             _ => walk.segment(sequence)?,
         }
     }
     walk.scan.last_record = walk.last.unwrap_or(after);
+    // Of an empty segment at the front only the next ones tell what it follows.
+    let mut next = walk.scan.last_record;
+    for used in walk.scan.used.segments.iter_mut().rev() {
+        used.last = used.last.min(next);
+        next = used.last;
+    }
+    // Removed segments may have come back, with others missing behind them.
+    let gap = sequences.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
+    let mut whole = firsts.iter().skip(gap.map_or(0, |gap| gap + 1)).flatten();
+    walk.scan.used.lost = whole.next().map_or(walk.scan.last_record, |first| first.previous);
     walk.scan.last = walk.scan.last_record.max(after);
     Ok(walk.scan)
 }
@@ -137,7 +148,7 @@ impl Walk<'_> {
         let path = self.home.path(sequence);
         let bytes = self.home.disk.length(&path);
         let bytes = bytes.map_err(|source| io_error("read", &path, source))?;
-        self.scan.segments.push(UsedSegment { sequence, last, bytes });
+        self.scan.used.segments.push(UsedSegment { sequence, last, bytes });
         self.last = Some(last);
         Ok(())
     }
@@ -180,7 +191,7 @@ impl Walk<'_> {
             self.scan.torn_tail = Some(TornTail { segment, offset, why, sequence, frames });
         }
         let last = self.last.unwrap_or(self.after);
-        self.scan.segments.push(UsedSegment { sequence, last, bytes: content.len() as u64 });
+        self.scan.used.segments.push(UsedSegment { sequence, last, bytes: content.len() as u64 });
         Ok(())
     }
 

@@ -1,16 +1,18 @@
 //! The supply of segments: the next one is ready before the writer needs it, and those that a
-//! checkpoint has made unnecessary are used again or removed.
+//! checkpoint has made unnecessary, and that are not kept for anybody (`retention`), are used again
+//! or removed.
 
 use crate::document::CommitNumber;
 use crate::space::{Space, is_full};
 use crate::tranlog::frame::FRAME_BYTES_TARGET;
+use crate::tranlog::retention::{Held, Hold, Keeping, Retention};
 use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment, SegmentHeader};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
-/// Unneeded segments that are kept to be used again; more are removed.
+/// Segments that may go are kept to be used again; more are removed.
 const SPARE_SEGMENTS_MAX: usize = 4;
 
 /// The same while the disk is short of room.
@@ -40,11 +42,50 @@ pub(crate) struct UsedSegment {
     pub bytes: u64,
 }
 
-#[derive(Default)]
+/// What of the log can be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retained {
+    /// Every record after this commit.
+    pub after: CommitNumber,
+    /// How many segments of it recovery does not need.
+    pub segments: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The segments that an opening found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Used {
+    pub segments: Vec<UsedSegment>,
+    /// Of what is not after this commit, something is missing.
+    pub lost: CommitNumber,
+}
+
+impl Used {
+    /// How many hold something after `checkpoint`.
+    pub(crate) fn needed(&self, checkpoint: CommitNumber) -> usize {
+        self.segments.iter().filter(|segment| segment.last > checkpoint).count()
+    }
+}
+
+/// A segment that can be read.
+pub(super) struct Listed {
+    pub sequence: u64,
+    /// The record before its first.
+    pub previous: CommitNumber,
+    /// Its last record; `None` for the one that is written.
+    pub last: Option<CommitNumber>,
+}
+
 struct State {
     /// In the order of their sequence; removed and reused from the front only, so that what is
     /// left never has a gap.
     used: VecDeque<UsedSegment>,
+    /// The one that is written.
+    current: u64,
+    /// Of what is not after this commit, something is gone.
+    lost: CommitNumber,
+    keeping: Keeping,
     /// Commits up to this one are in the engine.
     checkpoint: CommitNumber,
     next_sequence: u64,
@@ -73,11 +114,25 @@ impl Supply {
     /// A supply that begins after the segments in `used`.
     pub(crate) fn new(
         home: Home,
-        (used, checkpoint): (Vec<UsedSegment>, CommitNumber),
-        (sizes, space): (SegmentSizes, Arc<Space>),
+        (used, checkpoint): (Used, CommitNumber),
+        (sizes, retention, space): (SegmentSizes, Retention, Arc<Space>),
     ) -> Self {
-        let next_sequence = used.last().map_or(1, |last| last.sequence + 1);
-        let state = State { used: used.into(), checkpoint, next_sequence, ..State::default() };
+        let Used { segments, lost } = used;
+        let next_sequence = segments.last().map_or(1, |last| last.sequence + 1);
+        let state = State {
+            used: segments.into(),
+            current: 0,
+            lost,
+            keeping: Keeping::new(retention),
+            checkpoint,
+            next_sequence,
+            wanted: false,
+            ready: None,
+            keeps_surplus: false,
+            has_thread: false,
+            has_failed: false,
+            closing: false,
+        };
         Self { home, sizes, space, state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -93,7 +148,68 @@ impl Supply {
 
     /// The first segment, made while the caller waits: small, unless one can be used again.
     pub(crate) fn first(&self) -> io::Result<Segment> {
-        self.make(self.sizes.first_bytes)
+        let segment = self.make(self.sizes.first_bytes)?;
+        self.state.lock().current = segment.header.sequence;
+        Ok(segment)
+    }
+
+    pub(super) fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// What can be read.
+    pub(crate) fn retained(&self) -> Retained {
+        let state = self.state.lock();
+        let kept = || state.used.range(..state.unneeded()).filter(|used| used.last > state.lost);
+        let bytes = kept().map(|used| used.bytes).sum();
+        Retained { after: state.lost, segments: kept().count(), bytes }
+    }
+
+    /// The segment with the first record after `position`; `Err`: that may be gone, and what is
+    /// after this commit is not.
+    pub(super) fn find(&self, position: CommitNumber) -> Result<Listed, CommitNumber> {
+        let state = self.state.lock();
+        if position < state.lost {
+            return Err(state.lost);
+        }
+        let at = state.used.iter().position(|used| used.last > position);
+        let found = at.map_or((state.current, None), |at| {
+            let used = &state.used[at];
+            (used.sequence, Some(used.last))
+        });
+        let before = match at {
+            Some(at) => at.checked_sub(1).map(|before| &state.used[before]),
+            None => state.used.back(),
+        };
+        let previous = before.map_or(state.lost, |before| before.last.max(state.lost));
+        let (sequence, last) = found;
+        Ok(Listed { sequence, previous, last })
+    }
+
+    /// Gives up what is not after `through`, which cannot be read; gives what is given up now.
+    pub(super) fn lose(&self, through: CommitNumber) -> CommitNumber {
+        let mut state = self.state.lock();
+        state.lost = state.lost.max(through);
+        self.changed.notify_all();
+        state.lost
+    }
+
+    pub(crate) fn hold(&self, hold: Hold) -> Arc<Held> {
+        let mut state = self.state.lock();
+        let held = state.keeping.hold(hold);
+        state.break_holds();
+        self.changed.notify_all();
+        held
+    }
+
+    pub(crate) fn release(&self, held: &Arc<Held>, after: Option<CommitNumber>) {
+        match after {
+            Some(after) => held.advance(after),
+            None => self.state.lock().keeping.release(held),
+        }
+        // Taken so that the thread is not between looking and going to sleep.
+        drop(self.state.lock());
+        self.changed.notify_all();
     }
 
     /// Says that a thread is in [`Self::run`].
@@ -112,7 +228,7 @@ impl Supply {
         loop {
             while self.step() {}
             let mut state = self.state.lock();
-            while !state.has_work(self.spare_max()) {
+            while !state.has_work(self.spare()) {
                 if state.closing {
                     return;
                 }
@@ -135,10 +251,10 @@ impl Supply {
             self.changed.notify_all();
             return true;
         }
-        if !state.has_surplus(self.spare_max()) {
+        if !state.has_surplus(self.spare()) {
             return false;
         }
-        let Some(oldest) = state.used.pop_front() else { return false };
+        let Some(oldest) = state.let_go() else { return false };
         self.note_spare(&state);
         drop(state);
         if let Err(error) = self.home.remove(oldest.sequence) {
@@ -152,17 +268,17 @@ impl Supply {
         true
     }
 
-    /// How many unneeded segments are kept now.
-    fn spare_max(&self) -> usize {
+    /// How many segments that may go are kept now, and whether room is tight.
+    fn spare(&self) -> (usize, bool) {
         match self.space.is_tight() {
-            true => SPARE_SEGMENTS_MAX_WHEN_TIGHT,
-            false => SPARE_SEGMENTS_MAX,
+            true => (SPARE_SEGMENTS_MAX_WHEN_TIGHT, true),
+            false => (SPARE_SEGMENTS_MAX, false),
         }
     }
 
     /// Says what can be given back.
     fn note_spare(&self, state: &State) {
-        let bytes = state.used.iter().take(state.unneeded()).map(|used| used.bytes);
+        let bytes = state.used.range(..state.releasable(true)).map(|used| used.bytes);
         let kept = SPARE_SEGMENTS_MAX_WHEN_TIGHT as u64 * self.sizes.bytes;
         self.space.set_spare(bytes.sum::<u64>().saturating_sub(kept));
     }
@@ -184,12 +300,13 @@ impl Supply {
 
     fn make_once(&self, bytes: u64) -> io::Result<Segment> {
         let mut state = self.state.lock();
-        let reuse = state.unneeded() > 0 && state.used[0].bytes >= self.sizes.bytes;
+        let reuse = state.releasable(self.space.is_tight()) > 0;
+        let reuse = reuse && state.used[0].bytes >= self.sizes.bytes;
         if !reuse {
             // Asked before any of it is filled: the last of the room is worth more to others.
             self.space.check_file(bytes)?;
         }
-        let spare = if reuse { state.used.pop_front() } else { None };
+        let spare = if reuse { state.let_go() } else { None };
         self.note_spare(&state);
         let sequence = state.next_sequence;
         state.next_sequence += 1;
@@ -217,6 +334,12 @@ impl Supply {
     /// Takes the next segment; waits for it if need be. Where there is no room for it, that is an
     /// error that passes: nothing has happened, and it may be asked for again.
     pub(crate) fn next(&self) -> io::Result<Segment> {
+        let segment = self.await_next()?;
+        self.state.lock().current = segment.header.sequence;
+        Ok(segment)
+    }
+
+    fn await_next(&self) -> io::Result<Segment> {
         let mut state = self.state.lock();
         state.wanted = true;
         self.changed.notify_all();
@@ -254,6 +377,7 @@ impl Supply {
         let mut state = self.state.lock();
         state.checkpoint = checkpoint;
         state.keeps_surplus = false;
+        state.break_holds();
         self.note_spare(&state);
         drop(state);
         self.changed.notify_all();
@@ -267,16 +391,34 @@ impl Supply {
 }
 
 impl State {
-    fn has_work(&self, spare_max: usize) -> bool {
-        self.lacks_ready() || self.has_surplus(spare_max)
+    fn has_work(&self, spare: (usize, bool)) -> bool {
+        self.lacks_ready() || self.has_surplus(spare)
     }
 
     fn lacks_ready(&self) -> bool {
         self.wanted && self.ready.is_none()
     }
 
-    fn has_surplus(&self, spare_max: usize) -> bool {
-        self.unneeded() > spare_max && !self.keeps_surplus
+    fn has_surplus(&self, (spare_max, is_tight): (usize, bool)) -> bool {
+        self.releasable(is_tight) > spare_max && !self.keeps_surplus
+    }
+
+    /// Takes the oldest segment, which may go.
+    fn let_go(&mut self) -> Option<UsedSegment> {
+        let oldest = self.used.pop_front()?;
+        self.lost = self.lost.max(oldest.last);
+        Some(oldest)
+    }
+
+    /// How many segments at the front may go; while room is tight, no more is kept for readers
+    /// than what is held.
+    fn releasable(&self, is_tight: bool) -> usize {
+        let unneeded = self.used.range(..self.unneeded());
+        self.keeping.releasable(unneeded, self.lost, is_tight)
+    }
+
+    fn break_holds(&self) {
+        self.keeping.break_holds(|| self.used.range(..self.unneeded()));
     }
 
     /// How many segments at the front hold nothing that the engine does not have.

@@ -10,21 +10,28 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-const BLOCK: u64 = 4096;
+pub(super) const BLOCK: u64 = 4096;
 const ID: [u8; 16] = [7; 16];
 
-struct Place {
+pub(super) struct Place {
     folder: tempfile::TempDir,
     /// The commit that the engine holds.
-    engine: u64,
+    pub engine: u64,
+    pub retention: Retention,
 }
 
 /// What an opening finds: commit numbers with the first byte of each record.
-type Found = Vec<(u64, u8)>;
+pub(super) type Found = Vec<(u64, u8)>;
 
 impl Place {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), engine: 0 }
+    pub(super) fn new() -> Self {
+        Self::keeping(0)
+    }
+
+    /// One whose log keeps so many bytes.
+    pub(super) fn keeping(bytes: u64) -> Self {
+        let retention = Retention { bytes, hold: None };
+        Self { folder: tempfile::tempdir().unwrap(), engine: 0, retention }
     }
 
     fn home(&self) -> Home {
@@ -42,20 +49,21 @@ impl Place {
     }
 
     /// Opens the log, which ends any earlier use of it as the death of its process does.
-    fn open(&self) -> (Found, Tranlog) {
+    pub(super) fn open(&self) -> (Found, Tranlog) {
         let (found, scan) = self.scan().unwrap();
         scan.settle(&self.home()).unwrap();
         let start = Start {
-            used: scan.segments,
+            used: scan.used,
             checkpoint: CommitNumber(self.engine),
             last_record: scan.last_record,
             last: scan.last,
             sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
+            retention: self.retention,
         };
         (found, Tranlog::stepped(self.home(), start).unwrap())
     }
 
-    fn segment(&self, sequence: u64) -> PathBuf {
+    pub(super) fn segment(&self, sequence: u64) -> PathBuf {
         self.home().path(sequence)
     }
 
@@ -75,7 +83,7 @@ impl Place {
     }
 
     /// What a torn write leaves: a header, and not what it promises.
-    fn tear(&self, sequence: u64, block: u64) {
+    pub(super) fn tear(&self, sequence: u64, block: u64) {
         let mut torn = self.blocks(sequence, block, 1);
         torn[70] ^= 0xff;
         self.put_blocks(sequence, block, &torn);
@@ -88,12 +96,12 @@ impl Place {
 
 impl Tranlog {
     /// Pushes a record that begins with `byte`, and writes it as a frame of its own.
-    fn put(&self, number: u64, byte: u8, durability: Durability) {
+    pub(super) fn put(&self, number: u64, byte: u8, durability: Durability) {
         self.push(CommitNumber(number), vec![byte; 9], durability);
         while self.step(false).unwrap() {}
     }
 
-    fn numbers(&self) -> (u64, u64) {
+    pub(super) fn numbers(&self) -> (u64, u64) {
         (self.durable().unwrap().0, self.synced().0)
     }
 }
@@ -139,11 +147,12 @@ fn a_large_batch_is_acknowledged_frame_by_frame() {
     let place = Place::new();
     let (_, scan) = place.scan().unwrap();
     let start = Start {
-        used: scan.segments,
+        used: scan.used,
         checkpoint: CommitNumber(0),
         last_record: scan.last_record,
         last: scan.last,
         sizes: SegmentSizes::default(),
+        retention: place.retention,
     };
     let log = Tranlog::stepped(place.home(), start).unwrap();
     log.push(CommitNumber(1), vec![1; 2 << 20], Written);
@@ -172,11 +181,12 @@ fn threads_reach_every_level_and_closing_syncs() {
     let place = Place::new();
     let (_, scan) = place.scan().unwrap();
     let start = Start {
-        used: scan.segments,
+        used: scan.used,
         checkpoint: CommitNumber(0),
         last_record: scan.last_record,
         last: scan.last,
         sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
+        retention: place.retention,
     };
     let log = Tranlog::start(place.home(), start).unwrap();
     for number in 1..=60 {
@@ -318,7 +328,7 @@ fn nothing_unsynced_is_left_in_a_full_segment() {
     (1..=7).for_each(|number| log.put(number, 1, Written));
     assert_eq!(log.numbers(), (7, 0));
     log.put(8, 1, Written);
-    assert_eq!((log.numbers(), place.home().sequences().unwrap()), ((8, 0), vec![1, 2]));
+    assert_eq!((log.numbers(), place.home().sequences().unwrap()), ((8, 7), vec![1, 2]));
     drop(log);
     // So the first frame of the next segment proves that a hole in this one is damage.
     let hole = place.blocks(1, 7, 1);

@@ -10,6 +10,7 @@ use crate::tranlog::pipeline::{Pushed, Shared};
 use crate::tranlog::segment::Segment;
 use crate::tranlog::supply::{Supply, UsedSegment};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -103,7 +104,7 @@ impl Writer {
             Some(next) => CommitNumber(next.number.0 - 1),
             None => self.through,
         };
-        self.shared.publish(durable, self.is_synced());
+        self.shared.publish(durable, (self.last_synced, self.is_synced()));
         Ok(step)
     }
 
@@ -141,13 +142,14 @@ impl Writer {
             count: count as u32,
             synced: self.last_synced,
         };
-        let records = &self.batch[records];
-        let numbered = records.iter().map(|pushed| (pushed.number, pushed.record.as_slice()));
+        let written = &self.batch[records];
+        let numbered = written.iter().map(|pushed| (pushed.number, pushed.record.as_slice()));
         frame::encode(&self.segment.header, header, numbered, buffer);
         debug_assert_eq!(buffer.len(), start + length);
-        let sync = sync || records.iter().any(|pushed| pushed.durability == Durability::Synced);
-        let last = records[count - 1].number;
+        let sync = sync || written.iter().any(|pushed| pushed.durability == Durability::Synced);
+        let last = written[count - 1].number;
         self.put(start, sync)?;
+        self.share(self.next..self.next + count);
         self.last_record = last;
         if sync {
             self.last_synced = last;
@@ -159,6 +161,15 @@ impl Writer {
         }
         self.shared.count(length, bytes);
         Ok(Step::Did)
+    }
+
+    /// Leaves what was written to those who follow the log, if there are any.
+    fn share(&mut self, written: Range<usize>) {
+        if self.shared.recent.is_wanted() {
+            let written = self.batch[written].iter_mut();
+            let records = written.map(|pushed| (pushed.number, std::mem::take(&mut pushed.record)));
+            self.shared.recent.push(self.last_record, records);
+        }
     }
 
     /// Writes the buffer from `start` on. A synchronous write makes itself durable, and not what

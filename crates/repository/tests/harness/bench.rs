@@ -2,8 +2,8 @@
 //! the work of the reaper happen when it says so.
 
 use super::Place;
-use repository::Repository;
 use repository::parts::{Files, Parts, SegmentSizes, Stepped, open_engine};
+use repository::{Repository, Retention};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,7 +33,8 @@ impl Bench {
 
     fn open(&mut self) {
         let at_rest = open_engine(&self.place.path().join("engine"), CACHE_BYTES).unwrap();
-        let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES };
+        let retention = Retention::default();
+        let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES, retention };
         self.stepped = Some(Stepped::open(&self.place.options(), parts).unwrap().0);
     }
 

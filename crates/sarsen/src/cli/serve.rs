@@ -7,6 +7,7 @@ use faces::{AccessLogTarget, Network, ProxyFields};
 use log::LevelFilter;
 use memcached::Place;
 use repository::CollectionName;
+use repository::limits::RETAIN_BYTES;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub struct ServeArguments {
     pub memory: Option<u64>,
     /// Bytes that are to stay free on the disk; 0: writes are never refused for want of room.
     pub reserve: u64,
+    /// Bytes of the log that are kept for those who read it.
+    pub retain: u64,
     /// Where memcached clients find the cache.
     pub memcached: Vec<Place>,
     /// Collections that memcached clients find at an address of their own.
@@ -78,6 +81,7 @@ impl Default for ServeArguments {
             gems: None,
             memory: None,
             reserve: repository::limits::RESERVE_BYTES,
+            retain: RETAIN_BYTES,
             memcached: Vec::new(),
             memcached_collections: Vec::new(),
             memcached_auth: None,
@@ -217,6 +221,15 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             Ok(())
         }),
         about: "refuse writes with less disk free; 0 never does [256M]",
+    },
+    Flag {
+        long: "retain",
+        short: None,
+        takes: Takes::Value("SIZE", |arguments, value| {
+            arguments.retain = value::size(value)?;
+            Ok(())
+        }),
+        about: "of the log, for feeds and backups; 0: none [256M]",
     },
     Flag {
         long: "memcached",
@@ -372,6 +385,7 @@ mod tests {
             gems: Some(3),
             memory: Some(64 << 20),
             reserve: 0,
+            retain: 0,
             memcached: ["127.0.0.1:0", "unix:/s"].map(|text| text.parse().expect("a place")).into(),
             memcached_collections: vec![(
                 CollectionName::new("notes").expect("a name"),
@@ -390,7 +404,7 @@ mod tests {
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M \
-                    --reserve 0";
+                    --reserve 0 --retain 0";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \
