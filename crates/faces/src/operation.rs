@@ -8,7 +8,8 @@ use crate::preconditions::Preconditions;
 use bytes::Bytes;
 use query::{Listed, Query};
 use repository::{
-    CollectionName, CommitNumber, Document, Durability, Isolation, Key, KeyRandomness, MediaType,
+    CollectionName, CommitNumber, Document, Durability, Ending, Isolation, Key, KeyRandomness,
+    MediaType,
 };
 use std::sync::Arc;
 
@@ -72,6 +73,8 @@ pub(crate) enum Operation {
         preconditions: Preconditions,
         returns: Returns,
     },
+    /// Take all documents of a collection away, or the collection as a whole.
+    End { collection: CollectionName, ending: Ending, preconditions: Preconditions },
     /// Perform several, all or none.
     Transact(Transact),
     /// Perform it unless it was performed before.
@@ -206,6 +209,7 @@ impl Operation {
             Self::Create { collection, .. }
             | Self::GetSettings { collection, .. }
             | Self::Configure { collection, .. }
+            | Self::End { collection, .. }
             | Self::DescribeCollection(collection) => Some(collection),
             Self::Query(query) => Some(query.collection()),
             other => other.place().map(|place| &place.collection),
@@ -226,6 +230,7 @@ impl Operation {
             | Self::Delete { preconditions, .. }
             | Self::Create { preconditions, .. }
             | Self::GetSettings { preconditions, .. }
+            | Self::End { preconditions, .. }
             | Self::Configure { preconditions, .. } => Some(preconditions),
             Self::Query(_)
             | Self::ListCollections(_)

@@ -455,9 +455,10 @@ impl From<StageError> for Problem {
                 Self::new(Kind::Unprocessable, error.to_string())
             }
             // A list has fewer operations than a transaction may have writes.
-            StageError::TooManyWrites | StageError::Reserved { .. } | StageError::Read(_) => {
-                Self::internal(&error)
-            }
+            StageError::Ended { .. }
+            | StageError::TooManyWrites
+            | StageError::Reserved { .. }
+            | StageError::Read(_) => Self::internal(&error),
         }
     }
 }

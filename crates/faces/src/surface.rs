@@ -354,6 +354,20 @@ pub(crate) static TABLE: &[Row] = &[
         ],
     },
     Row {
+        template: Template::Collection,
+        method: Method::DELETE,
+        id: "endCollection",
+        summary: "Drop a collection; with ?documents alone, empty it and keep its settings",
+        parameters: &[IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED, ONCE],
+        accepts: &[],
+        responses: &[
+            reply(204, "gone", Content::None, &["Sarsen-Durability"]),
+            NO_COLLECTION,
+            FAILED,
+            UNFIT,
+        ],
+    },
+    Row {
         template: Template::Collections,
         method: Method::GET,
         id: "listCollections",

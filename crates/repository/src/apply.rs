@@ -3,6 +3,7 @@
 use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Place};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
+use crate::ended::{self, Ending};
 use crate::hot::{Cell, Collection, Hot, Version, alive};
 use crate::index::IndexError;
 use crate::json;
@@ -66,8 +67,8 @@ impl Staged {
     /// Whether it removes something that is there.
     pub(crate) fn makes_room(&self) -> bool {
         match (&self.write.change, &self.cell) {
-            (Change::Clear { .. } | Change::Expire(_), _) => true,
-            (Change::Configure(Configure::Cleared(_)), _) => true,
+            (Change::Clear { .. } | Change::Expire(_) | Change::Remove(_), _) => true,
+            (Change::Configure(Configure::Cleared(_) | Configure::End(_)), _) => true,
             (Change::Delete, Some(cell)) => cell.newest().document.is_some(),
             (Change::Delete, None) => self.base.is_some(),
             _ => false,
@@ -137,8 +138,10 @@ fn plan(
     at: (CommitNumber, Timestamp),
     staged: &mut Staged,
 ) -> Result<Plan, Contested> {
-    let collection =
-        staged.collection.clone().or_else(|| state.hot.collection(&staged.write.collection));
+    let collection = staged.collection.clone().or_else(|| match staged.write.change {
+        Change::Remove(id) => state.hot.by_id(id),
+        _ => state.hot.collection(&staged.write.collection),
+    });
     let find = |c: &Arc<Collection>| c.find(&staged.write.key);
     let cell = staged.cell.clone().or_else(|| collection.as_ref().and_then(find));
     let (competitor, current) = match &cell {
@@ -245,9 +248,12 @@ fn carry_out(
     }
     if let Some(document) = document {
         let catalog = (*write.collection.as_str() == *COLLECTIONS).then(|| document.clone());
+        if let Change::Configure(Configure::End(_)) = &write.change {
+            end(state, at, &write.key, changed);
+        }
         install(state, at.0, (&collection, cell, &write.key), (document, is_new), changed);
-        if let Some(Some(document)) = catalog {
-            reshape(state.hot, &write.key, &document, at.0);
+        if let Some(document) = catalog {
+            reshape(state.hot, &write.key, document.as_deref(), at.0);
         }
     }
 }
@@ -285,7 +291,7 @@ fn resolve(
         expires,
     };
     match &write.change {
-        Change::Delete => Ok(Some(None)),
+        Change::Delete | Change::Remove(_) => Ok(Some(None)),
         Change::Put { media_type, body, expires } => {
             Ok(Some(Some(document(media_type.clone(), body.clone(), *expires))))
         }
@@ -297,8 +303,9 @@ fn resolve(
         }
         Change::Expire(_) | Change::Reindex | Change::Clear { .. } => Ok(None),
         Change::Configure(change) => {
-            let body = configure(state.hot, change, current.as_deref())?;
-            Ok(Some(Some(document(MediaType::Json, body.into(), None))))
+            let catalog = configure(state.hot, change, current.as_deref())?;
+            let document = |body: String| document(MediaType::Json, body.into(), None);
+            Ok(catalog.map(|catalog| catalog.map(document)))
         }
     }
 }
@@ -346,17 +353,31 @@ fn merged(
     Ok(Change::Put { media_type: MediaType::Json, body: tight(body.as_bytes()), expires: *expires })
 }
 
-fn configure(hot: &Hot, change: &Configure, current: Option<&Document>) -> Result<String, String> {
+/// The text of the catalog's document after `change`. `Some(None)`: there is none any more;
+/// `None`: it stays as it is.
+fn configure(
+    hot: &Hot,
+    change: &Configure,
+    current: Option<&Document>,
+) -> Result<Option<Option<String>>, String> {
     let next_id = hot.next_id();
-    let (mut catalog, next_id) = match current {
-        Some(document) => (catalog::of(document)?, next_id),
-        None => (Catalog::new(next_id), next_id + 1),
+    let (mut catalog, next_id) = match (current, change) {
+        (Some(document), _) => (catalog::of(document)?, next_id),
+        (None, Configure::Settings(_)) => (Catalog::new(next_id), next_id + 1),
+        // It was dropped.
+        (None, _) => return Ok(None),
     };
-    if let (Configure::Settings(settings), Some(_)) = (change, current) {
-        catalog.check(settings)?;
+    match change {
+        Configure::Settings(settings) if current.is_some() => catalog.check(settings)?,
+        Configure::End(Ending::Drop) => return Ok(Some(None)),
+        Configure::End(Ending::Empty) => {
+            return Ok(Some(Some(catalog.emptied(next_id).to_text())));
+        }
+        Configure::Cleared(id) if *id == catalog.id => return Ok(Some(None)),
+        _ => {}
     }
     catalog.configure(change, next_id)?;
-    Ok(catalog.to_text())
+    Ok(Some(Some(catalog.to_text())))
 }
 
 /// Creates a collection on its first write, with the document that describes it.
@@ -368,24 +389,43 @@ fn create(
 ) -> Arc<Collection> {
     let id = state.hot.next_id();
     let collection = state.hot.add_collection(name, id, false);
-    let (Ok(catalog), Ok(key)) = (CollectionName::new(COLLECTIONS), Key::new(name.as_str())) else {
-        unreachable!("both names keep to the rule for names");
-    };
-    if let Some(catalog) = state.hot.collection(&catalog) {
-        let body = Bytes::from(Catalog::new(id).to_text());
-        let document =
-            Document { media_type: MediaType::Json, body, ..row_document((number, time)) };
-        let document = Some(Arc::new(document));
-        install(state, number, (&catalog, None, &key), (document, true), changed);
-    }
+    let key = Key::generated(name.to_string());
+    note(state, (number, time), (&key, &Catalog::new(id)), changed);
     collection
 }
 
-/// Makes what a document of the catalog says known.
-fn reshape(hot: &Hot, key: &Key, document: &Document, number: CommitNumber) {
-    match (CollectionName::new(key.as_str()), catalog::of(document)) {
-        (Ok(name), Ok(catalog)) => hot.configure(&name, &catalog, number),
-        (_, _) => unreachable!("the catalog was written by `configure` or `create`"),
+/// Writes a document of the catalog that follows from a write.
+fn note(
+    state: &State<'_>,
+    (number, time): (CommitNumber, Timestamp),
+    (key, catalog): (&Key, &Catalog),
+    changed: &mut Vec<Changed>,
+) {
+    let Some(of) = state.hot.collection(&CollectionName::generated(COLLECTIONS)) else { return };
+    let body = Bytes::from(catalog.to_text());
+    let document = Document { media_type: MediaType::Json, body, ..row_document((number, time)) };
+    install(state, number, (&of, None, key), (Some(Arc::new(document)), true), changed);
+}
+
+/// Takes the collection that `key` names away from its name, and writes down that its documents
+/// are to be cleared, and the last id that was given.
+fn end(state: &State<'_>, at: (CommitNumber, Timestamp), key: &Key, changed: &mut Vec<Changed>) {
+    let name = CollectionName::generated(key.as_str());
+    let Some(ended) = state.hot.end(&name, at.0) else { return };
+    let ids = Catalog::new(state.hot.next_id() - 1);
+    note(state, at, (&ended::key(ended.id), &ended), changed);
+    note(state, at, (&Key::generated(ended::IDS.to_owned()), &ids), changed);
+}
+
+/// Makes what a document of the catalog says known; `None`: it is gone.
+fn reshape(hot: &Hot, key: &Key, document: Option<&Document>, number: CommitNumber) {
+    let Some(document) = document else { return hot.cleared(key, number) };
+    let Ok(catalog) = catalog::of(document) else {
+        unreachable!("the catalog was written by `configure` or `note`");
+    };
+    match catalog.ended {
+        Some(_) => hot.reshape_ended(&catalog),
+        None => hot.configure(&CollectionName::generated(key.as_str()), &catalog, number),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::document::Document;
 use crate::durability::Durability;
+use crate::ended::Ending;
 use crate::json;
 use crate::settings::Settings;
 
@@ -25,8 +26,10 @@ pub(crate) enum Configure {
     Settings(Settings),
     /// The index with this id has all its rows.
     Built(u32),
-    /// Nothing is left of the index with this id.
+    /// Nothing is left of the index, or of the ended collection, with this id.
     Cleared(u32),
+    /// All its documents are gone from now on.
+    End(Ending),
 }
 
 impl Configure {
@@ -34,7 +37,7 @@ impl Configure {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Settings(settings) => 8 + settings.to_json().len(),
-            Self::Built(_) | Self::Cleared(_) => 8,
+            Self::Built(_) | Self::Cleared(_) | Self::End(_) => 8,
         }
     }
 }
@@ -52,6 +55,8 @@ pub(crate) struct Catalog {
     pub dropped: Vec<u32>,
     /// Ids that were used once. No id is given twice, or replaying the log could mix them up.
     pub retired: Vec<u32>,
+    /// The name that it had, if it has ended: its documents are being cleared away.
+    pub ended: Option<String>,
 }
 
 /// What a document of the catalog says.
@@ -77,6 +82,9 @@ impl Catalog {
                 let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
                 text.push_str(&format!(",\"{name}\":[{}]", ids.join(",")));
             }
+        }
+        if let Some(name) = &self.ended {
+            text.push_str(&format!(",\"ended\":{}", json::quote(name)));
         }
         text + "}"
     }
@@ -112,6 +120,7 @@ impl Catalog {
             building: ids("/building")?,
             dropped: ids("/dropped")?,
             retired: ids("/retired")?,
+            ended: member("/ended")?.map(|name| json::unquote(name).into_owned()),
         };
         if catalog.indexes.len() != catalog.settings.indexes.len() {
             return Err("expected one id for each index of the settings".to_owned());
@@ -141,6 +150,8 @@ impl Catalog {
                     self.retired.push(*id);
                 }
             }
+            // What has ended is another collection, `ended` makes it.
+            Configure::End(_) => {}
             Configure::Settings(settings) => {
                 let mut indexes = Vec::with_capacity(settings.indexes.len());
                 for definition in &settings.indexes {

@@ -290,6 +290,12 @@ pub enum StageError {
         /// What was expected and what was found.
         why: String,
     },
+    /// The transaction ends the collection.
+    #[error("{collection} ends in this transaction, which can do nothing else with it")]
+    Ended {
+        /// Its name.
+        collection: String,
+    },
     /// The collection belongs to the repository.
     #[error("{collection} is not written to directly; use Repository::configure")]
     Reserved {

@@ -124,6 +124,7 @@ impl Repository {
                 if let Some((at, id, key)) = split_expiry_row(row.as_str())
                     && let Some(collection) = store.hot.by_id(id)
                     && kept.has(&collection.name)
+                    && collection.ended().is_none()
                 {
                     let key = Key::generated(key.to_owned());
                     let collection = collection.name.clone();

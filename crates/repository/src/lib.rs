@@ -17,6 +17,7 @@ mod disk;
 mod document;
 mod durability;
 mod durations;
+mod ended;
 mod engine;
 mod errors;
 mod expired;
@@ -59,6 +60,7 @@ pub use contention::ContendedDocument;
 pub use document::{CommitNumber, Document, MediaType, Timestamp};
 pub use durability::Durability;
 pub use durations::{DURATION_BOUNDS_US, DurationCounts, Durations};
+pub use ended::Ending;
 pub use errors::{
     BeginError, CloseError, CommitError, ConfigureError, LogError, NameError, OpenError, Poisoned,
     ReadError, StageError, ViewTooOld,

@@ -1,13 +1,14 @@
 //! The reaper: removes documents that have expired, builds indexes on documents that are there
-//! already, and clears away the rows of indexes that are no longer wanted; all in ordinary commits
-//! of a bounded size.
+//! already, and clears away the rows of indexes that are no longer wanted and collections that have
+//! ended; all in ordinary commits of a bounded size.
 
 use crate::apply::Staged;
 use crate::catalog::{COLLECTIONS, Configure};
 use crate::configure::BuildFailure;
 use crate::cursor::Cursor;
 use crate::durability::Durability;
-use crate::errors::{CommitError, ReadError, StageError};
+use crate::ended::{self, Delay};
+use crate::errors::CommitError;
 use crate::expired::{Kept, due};
 use crate::hot::{Collection, Index, alive};
 use crate::index;
@@ -31,17 +32,6 @@ const COMMITS_A_ROUND: usize = 64;
 /// After so many rounds (ten minutes), everything that is due is looked at again.
 const ROUNDS_BEFORE_ALL: u32 = 12_000;
 
-/// Why a task did not get on. It is tried again in the next round.
-#[derive(Debug, thiserror::Error)]
-enum Delay {
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error(transparent)]
-    Stage(#[from] StageError),
-    #[error(transparent)]
-    Commit(#[from] CommitError),
-}
-
 /// What is remembered from round to round.
 #[derive(Debug, Default)]
 pub(crate) struct Reaper {
@@ -63,7 +53,8 @@ impl Reaper {
         if store.tranlog.durable().is_err() {
             return;
         }
-        let done = self.reap(store).and_then(|()| self.tend_indexes(store));
+        let ended = |()| ended::tend(store, COMMITS_A_ROUND);
+        let done = self.reap(store).and_then(ended).and_then(|()| self.tend_indexes(store));
         let told = match done {
             // A repository that closes or is full says so to everybody; there is nothing to add.
             Err(Delay::Commit(
@@ -112,7 +103,8 @@ impl Reaper {
             }
             for rows in &shape.dropped {
                 for _ in 0..COMMITS_A_ROUND {
-                    if clear_some(store, &collection, rows)? {
+                    let key = Key::generated(collection.name.to_string());
+                    if ended::clear_rows(store, &key, rows)? {
                         break;
                     }
                 }
@@ -179,7 +171,8 @@ fn reap_some(
             Some((at, store.hot.by_id(id)?, Key::generated(key.to_owned())))
         });
         let Some((at, collection, key)) = found else { continue };
-        if kept.has(&collection.name) {
+        // What has ended goes as a whole.
+        if kept.has(&collection.name) || collection.ended().is_some() {
             (last, rows_passed) = (Some(row), rows_passed + 1);
             continue;
         }
@@ -288,23 +281,4 @@ fn fail(index: &Index, why: BuildFailure) -> Built {
     log::error!("the index {name} of {} cannot be built: {why}", index.rows.name);
     *index.failure.lock() = Some(why);
     Built::Failed
-}
-
-/// Removes some rows of an index that is no longer wanted. `true`: all are gone.
-fn clear_some(
-    store: &Arc<Store>,
-    collection: &Arc<Collection>,
-    rows: &Arc<Collection>,
-) -> Result<bool, Delay> {
-    let mut transaction = Transaction::new(Arc::clone(store));
-    let keys = transaction.keys(rows, KeyRange::all(), REAP_DOCUMENTS_MAX)?;
-    let is_last = keys.is_empty();
-    let name = CollectionName::generated(COLLECTIONS);
-    let key = Key::generated(collection.name.to_string());
-    let change = match is_last {
-        true => Change::Configure(Configure::Cleared(rows.id)),
-        false => Change::Clear { index: rows.id, rows: keys },
-    };
-    transaction.stage(&name, &key, change)?;
-    Ok(matches!(transaction.commit()?, Outcome::Committed(_)) && is_last)
 }

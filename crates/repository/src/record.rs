@@ -5,6 +5,7 @@
 
 use crate::catalog::Configure;
 use crate::document::{MediaType, Timestamp, tight};
+use crate::ended::Ending;
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
@@ -33,6 +34,9 @@ pub(crate) enum Change {
         index: u32,
         rows: Vec<Key>,
     },
+    /// Remove the document from the collection with this id, which has ended: its name may be
+    /// another's by now.
+    Remove(u32),
 }
 
 /// One write of a transaction.
@@ -54,7 +58,7 @@ impl Write {
             Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
             Change::Configure(change) => change.bytes(),
             Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
-            Change::Delete | Change::Expire(_) | Change::Reindex => 0,
+            Change::Delete | Change::Expire(_) | Change::Reindex | Change::Remove(_) => 0,
         };
         WRITE_OVERHEAD_BYTES + self.collection.as_str().len() + self.key.as_str().len() + content
     }
@@ -67,9 +71,12 @@ const EXPIRE: u8 = 4;
 const REINDEX: u8 = 5;
 const CONFIGURE: u8 = 6;
 const CLEAR: u8 = 7;
+const REMOVE: u8 = 11;
 const CONFIGURE_SETTINGS: u8 = 1;
 const CONFIGURE_BUILT: u8 = 2;
 const CONFIGURE_CLEARED: u8 = 3;
+const CONFIGURE_DROP: u8 = 4;
+const CONFIGURE_EMPTY: u8 = 5;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
 
@@ -98,6 +105,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Reindex => REINDEX,
         Change::Configure(_) => CONFIGURE,
         Change::Clear { .. } => CLEAR,
+        Change::Remove(_) => REMOVE,
     };
     out.push(kind);
     out.push(write.collection.as_str().len() as u8);
@@ -111,6 +119,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         }
         Change::Delete | Change::Reindex => {}
         Change::Expire(at) => out.extend_from_slice(&at.0.to_le_bytes()),
+        Change::Remove(id) => out.extend_from_slice(&id.to_le_bytes()),
         Change::Configure(change) => encode_configure(change, out),
         Change::Clear { index, rows } => {
             out.extend_from_slice(&index.to_le_bytes());
@@ -142,6 +151,8 @@ fn encode_configure(change: &Configure, out: &mut Vec<u8>) {
             out.push(CONFIGURE_CLEARED);
             out.extend_from_slice(&id.to_le_bytes());
         }
+        Configure::End(Ending::Drop) => out.push(CONFIGURE_DROP),
+        Configure::End(Ending::Empty) => out.push(CONFIGURE_EMPTY),
     }
 }
 
@@ -155,6 +166,8 @@ fn decode_configure(reader: &mut Reader) -> Result<Configure, DecodeError> {
         }
         CONFIGURE_BUILT => Ok(Configure::Built(reader.u32()?)),
         CONFIGURE_CLEARED => Ok(Configure::Cleared(reader.u32()?)),
+        CONFIGURE_DROP => Ok(Configure::End(Ending::Drop)),
+        CONFIGURE_EMPTY => Ok(Configure::End(Ending::Empty)),
         other => Err(reader.error(format!("unknown change of settings {other}"))),
     }
 }
@@ -237,6 +250,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
             };
             Change::Clear { index, rows: (0..count).map(row).collect::<Result<_, _>>()? }
         }
+        REMOVE => Change::Remove(reader.u32()?),
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
     Ok(Write { collection, key, change })
@@ -353,6 +367,9 @@ mod tests {
             write("h", Change::Configure(Configure::Built(7))),
             write("i", Change::Configure(Configure::Cleared(8))),
             write("j", Change::Clear { index: 9, rows: vec![Key::new("row").unwrap()] }),
+            write("k", Change::Configure(Configure::End(Ending::Drop))),
+            write("l", Change::Configure(Configure::End(Ending::Empty))),
+            write("m", Change::Remove(10)),
         ]
     }
 

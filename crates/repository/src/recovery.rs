@@ -5,8 +5,9 @@ use crate::at_rest::{AtRest, EngineState};
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
-use crate::document::{CommitNumber, Timestamp};
+use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
+use crate::ended;
 use crate::engine::Engine;
 use crate::errors::{OpenError, Poisoned, ReadError};
 use crate::expired::{Keeping, Kept};
@@ -16,7 +17,7 @@ use crate::lane::Lane;
 use crate::limits::{MEMORY_BYTES_MIN, VOLATILE_COMMITS_MAX};
 use crate::name::CollectionName;
 use crate::range::Direction;
-use crate::record::{self, Write};
+use crate::record::{self, Change, Write};
 use crate::repository::{Options, Recovery};
 use crate::store::{Clock, Counters, Sequence, Store};
 use crate::tranlog::{Retention, Scan, SegmentSizes, Start, Tranlog, scan};
@@ -145,7 +146,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
 /// Volatile commits used up numbers that the log does not know of, and a power cut may have taken
 /// back written ones that were seen: no number is given twice. Gives the last that may be taken.
 fn skip_lost_numbers(replayed: &mut Replayed, created: bool) -> CommitNumber {
-    let mut durabilities = replayed.hot.collections().into_iter().map(|c| c.durability());
+    let mut durabilities = replayed.hot.with_ended().into_iter().map(|c| c.durability());
     let sequence = &mut replayed.sequence;
     if !created && durabilities.any(|durability| durability != Durability::Synced) {
         sequence.last = CommitNumber(sequence.last.0 + VOLATILE_COMMITS_MAX);
@@ -241,7 +242,10 @@ impl Replay {
     }
 
     fn staged(&self, write: Write) -> Result<Staged, ReadError> {
-        let collection = self.hot.collection(&write.collection);
+        let collection = match write.change {
+            Change::Remove(id) => self.hot.by_id(id),
+            _ => self.hot.collection(&write.collection),
+        };
         let cell = collection.as_ref().and_then(|collection| collection.find(&write.key));
         let base = match (&collection, &cell) {
             (Some(collection), None) => {
@@ -293,18 +297,28 @@ fn load_collections(hot: &Hot, engine: &dyn AtRest, at: EngineState) -> Result<(
     }
     let mut damaged = None;
     let everything = (Bound::Unbounded, Bound::Unbounded);
-    engine.range(at, of.id, everything, Direction::Ascending, &mut |key, document| {
-        let name = CollectionName::new(key).map_err(|error| error.to_string());
-        match name.and_then(|name| Ok((name, catalog::of(&document)?))) {
-            Ok((name, catalog)) => {
-                hot.configure(&name, &catalog, CommitNumber(0));
-                ControlFlow::Continue(())
-            }
-            Err(why) => {
-                damaged = Some(format!("the catalog's document {key}: {why}"));
-                ControlFlow::Break(())
-            }
+    engine.range(at, of.id, everything, Direction::Ascending, &mut |key, document| match load(
+        hot, key, &document,
+    ) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(why) => {
+            damaged = Some(format!("the catalog's document {key}: {why}"));
+            ControlFlow::Break(())
         }
     })?;
     damaged.map_or(Ok(()), |why| Err(ReadError::Engine(why.into())))
+}
+
+/// Makes known what one document of the catalog says.
+fn load(hot: &Hot, key: &str, document: &Document) -> Result<(), String> {
+    let catalog = catalog::of(document)?;
+    if key == ended::IDS {
+        hot.take_id(catalog.id);
+    } else if catalog.ended.is_some() {
+        hot.load_ended(&catalog)?;
+    } else {
+        let name = CollectionName::new(key).map_err(|error| error.to_string())?;
+        hot.configure(&name, &catalog, CommitNumber(0));
+    }
+    Ok(())
 }

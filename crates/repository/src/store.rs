@@ -9,6 +9,7 @@ use crate::contention::Contention;
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::durations::Durations;
+use crate::ended::{self, Ending};
 use crate::errors::{CommitError, ReadError, ViewTooOld};
 use crate::expired::Keeping;
 use crate::hot::{Cell, Collection, Held, Hot};
@@ -247,7 +248,7 @@ impl Store {
     /// Whether there is room for the collections and indexes that these make.
     fn check_collections(&self, writes: &[Staged]) -> Result<(), CommitError> {
         let may_make = |staged: &&Staged| match &staged.write.change {
-            Change::Configure(Configure::Settings(_)) => true,
+            Change::Configure(Configure::Settings(_) | Configure::End(Ending::Empty)) => true,
             Change::Put { .. } | Change::Merge(_) => staged.collection.is_none(),
             _ => false,
         };
@@ -261,6 +262,13 @@ impl Store {
                     let is_new = |index: &&_| !shape.settings.indexes.contains(index);
                     indexes += settings.indexes.iter().filter(is_new).count();
                     name
+                }
+                // It becomes another one, while what it was is still there.
+                Change::Configure(_) => {
+                    let name = CollectionName::generated(write.key.as_str());
+                    let shape = self.hot.collection(&name).map(|c| c.shape()).unwrap_or_default();
+                    indexes += 1 + shape.indexes.len();
+                    continue;
                 }
                 _ => write.collection.clone(),
             };
@@ -324,6 +332,7 @@ impl Store {
                 }
             }
         }
+        lost.extend(ended::conflicts(&self.hot, reads, view));
         lost.extend(writes.iter().filter_map(|staged| self.configured_since(staged, view)));
         Conflict::over(lost)
     }
@@ -373,6 +382,9 @@ impl Store {
     fn configured_since(&self, staged: &Staged, view: CommitNumber) -> Option<Contested> {
         let name = &staged.write.collection;
         let configured = match &staged.collection {
+            Some(collection) if collection.ended().is_some() => {
+                return ended::ended_since(collection, view);
+            }
             Some(collection) => collection.configured(),
             None => self.hot.collection(name)?.configured(),
         };

@@ -137,7 +137,7 @@ impl Checker<'_> {
         last: CommitNumber,
     ) {
         let hot = &self.replayed.hot;
-        let is_document = hot.collection(&collection.name).is_some_and(|c| c.id == collection.id);
+        let is_document = hot.by_id(collection.id).is_some();
         if !is_document {
             *self.found.entry(collection.id).or_default() += 1;
             return;
@@ -177,7 +177,7 @@ impl Checker<'_> {
 
     /// Whether the index is being built or cleared away, so that its rows need not be all.
     fn is_partial(&self, id: u32) -> bool {
-        self.replayed.hot.collections().iter().any(|collection| {
+        self.replayed.hot.with_ended().iter().any(|collection| {
             let shape = collection.shape();
             let building = |index: &Arc<Index>| index.rows.id == id && !index.is_ready();
             shape.indexes.iter().any(building) || shape.dropped.iter().any(|rows| rows.id == id)

@@ -195,6 +195,11 @@ impl Views {
         self.open.lock().engine
     }
 
+    /// The commit of the oldest view that is open, the repository's own included.
+    pub(crate) fn oldest(&self) -> Option<CommitNumber> {
+        self.open.lock().groups.first_key_value().map(|((number, _), _)| *number)
+    }
+
     /// The oldest engine state that any open or new view reads from.
     pub(crate) fn oldest_engine(&self) -> EngineState {
         let open = self.open.lock();

@@ -105,6 +105,17 @@ impl Model {
         self.commits.insert(number, Durability::Synced);
     }
 
+    /// Removes all documents of a collection.
+    pub fn end(&mut self, number: u64, collection: usize) {
+        let all = (collection, String::new())..(collection + 1, String::new());
+        for (_, history) in self.documents.range_mut(all) {
+            if history.last().is_some_and(|(_, version)| version.is_some()) {
+                history.push((number, None));
+            }
+        }
+        self.note(number);
+    }
+
     /// Notes that a view was opened, or a commit made, at this time.
     pub fn pass(&mut self, time_ms: u64) {
         self.time_ms = self.time_ms.max(time_ms);

@@ -10,7 +10,7 @@ use crate::trace::{Finding, expect};
 use repository::limits::MEMORY_BYTES_MIN;
 use repository::parts::{Parts, Stepped};
 use repository::{
-    CollectionName, Direction, Durability, IndexDefinition, IndexKind, IndexPath, KeyRange,
+    CollectionName, Direction, Durability, Ending, IndexDefinition, IndexKind, IndexPath, KeyRange,
     OpenError, Options, Settings, Timestamp,
 };
 use std::path::PathBuf;
@@ -229,6 +229,7 @@ impl World {
                 Ok(())
             }
             11 if self.ground.random.percent(10) => self.toggle_index(),
+            13 if self.ground.random.percent(10) => self.end_collection(),
             9..11 => {
                 let did = opened.prepare_segment();
                 self.ground.trace.note(format_args!("prepare a segment, did: {did}"));
@@ -254,6 +255,23 @@ impl World {
         self.model.note(number.0);
         self.model.pass(self.now_ms());
         self.ground.trace.note(format_args!("configure {number}: {indexes} indexes"));
+        Ok(())
+    }
+
+    /// Empties a collection, or drops the one that has no settings it cannot do without.
+    fn end_collection(&mut self) -> Result<(), String> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        let at = self.ground.random.below(COLLECTIONS.len() as u64) as usize;
+        let (name, durability) = COLLECTIONS[at];
+        let is_dropped = durability == Durability::Synced && self.ground.random.percent(50);
+        let ending = if is_dropped { Ending::Drop } else { Ending::Empty };
+        let name = CollectionName::new(name).map_err(|error| error.to_string())?;
+        let ended = opened.repository().end(&name, ending).map_err(|error| error.to_string())?;
+        self.model.pass(self.now_ms());
+        if let Some(number) = ended {
+            self.model.end(number.0, at);
+            self.ground.trace.note(format_args!("{ending:?} {name} at {number}"));
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::operation::{Granted, Operation, Outcome, Returns, SettingsChange, Ver
 use crate::patch::Patch;
 use crate::preconditions::{Preconditions, Verdict};
 use bytes::Bytes;
-use repository::{CollectionName, Document, MediaType, Transaction};
+use repository::{CollectionName, Document, Ending, MediaType, Transaction};
 use std::sync::Arc;
 
 pub(super) fn stage(
@@ -30,6 +30,9 @@ pub(super) fn stage(
         Operation::GetSettings { collection, preconditions } => get(tx, collection, preconditions),
         Operation::Configure { collection, change, preconditions, returns } => {
             configure(tx, collection, (change, *returns), (preconditions, work))
+        }
+        Operation::End { collection, ending, preconditions } => {
+            end(tx, collection, *ending, preconditions)
         }
         _ => Err(Refusal::Internal("an operation that is not on collections".to_owned())),
     }
@@ -87,6 +90,24 @@ fn configure(
     };
     let is_new = current.is_none();
     Ok(Outcome::Written(Written { is_new, version, made_at: None, shown, granted }))
+}
+
+/// Conditions are about the settings, as those of a change of them are.
+fn end(
+    tx: &mut Transaction,
+    name: &CollectionName,
+    ending: Ending,
+    conditions: &Preconditions,
+) -> Result<Outcome, Refusal> {
+    let settings = collections::settings(tx, name)?;
+    let settings = settings.ok_or_else(|| Refusal::NoCollection(name.clone()))?;
+    if conditions.for_write(Some(&settings)) == Verdict::Failed {
+        return Err(Refusal::PreconditionFailed { current: Some(settings.version) });
+    }
+    match tx.end(name, ending).map_err(Refusal::Configure)? {
+        true => Ok(Outcome::Deleted),
+        false => Err(Refusal::NoCollection(name.clone())),
+    }
 }
 
 fn text(settings: &Document) -> &str {

@@ -35,6 +35,7 @@ pub(super) fn is_asked(operation: &Operation, services: &Services) -> bool {
         Operation::ListCollections(_)
         | Operation::DescribeCollection(_)
         | Operation::GetSettings { .. }
+        | Operation::End { .. }
         | Operation::Configure { .. } => false,
     }
 }

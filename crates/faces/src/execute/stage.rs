@@ -26,6 +26,7 @@ pub(super) fn stage(
         Operation::ListCollections(_)
         | Operation::DescribeCollection(_)
         | Operation::GetSettings { .. }
+        | Operation::End { .. }
         | Operation::Configure { .. } => collections::stage(operation, tx, &Work::new(thread)),
         // Names are not nested.
         Operation::Once(once) => stage(&once.operation, tx, thread),

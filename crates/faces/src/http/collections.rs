@@ -2,24 +2,27 @@
 //! collection means is in the query component of its URI.
 
 use crate::collections::Listing;
-use crate::http::bearer;
 use crate::http::conditions;
 use crate::http::content::{self, Format};
 use crate::http::content_of::Target;
 use crate::http::rest::Route;
+use crate::http::{bearer, once};
 use crate::operation::Operation;
 use crate::problem::{Kind, Problem};
 use crate::surface::Template;
 use hyper::Method;
 use hyper::http::request::Parts;
 use query::{ParameterError, Query};
-use repository::{CollectionName, MediaType};
+use repository::{CollectionName, Ending, MediaType};
 
 /// Asks for the settings of a collection.
 const SETTINGS: &str = "settings";
 
 /// Asks how far the indexes of a collection are.
 const STATUS: &str = "status";
+
+/// Means the documents of a collection and not its settings.
+const DOCUMENTS: &str = "documents";
 
 /// `/db`.
 pub(crate) fn list(parts: &Parts) -> Result<Route, Problem> {
@@ -42,6 +45,25 @@ pub(crate) fn get(parts: &Parts, collection: CollectionName) -> Result<Route, Pr
         }
         Some(STATUS) => Operation::DescribeCollection(collection),
         component => Operation::Query(Box::new(Query::parse(collection, component)?)),
+    }))
+}
+
+/// DELETE of a collection, or of its documents.
+pub(crate) fn delete(parts: &Parts, collection: CollectionName) -> Result<Route, Problem> {
+    let ending = match parts.uri.query() {
+        None => Ending::Drop,
+        Some(DOCUMENTS) => Ending::Empty,
+        Some(other) => {
+            let known = format!("none but {DOCUMENTS}, which has no value");
+            let got = other.chars().take(40).collect();
+            return Err(ParameterError::Unknown { got, known }.into());
+        }
+    };
+    let preconditions = conditions::preconditions(&parts.headers)?;
+    let operation = Operation::End { collection, ending, preconditions };
+    Ok(Route::Operation(match once::name(parts)? {
+        Some(name) => name.of(operation, b"")?,
+        None => operation,
     }))
 }
 

@@ -158,6 +158,7 @@ fn collection(parts: &Parts, name: CollectionName) -> Result<Route, Problem> {
             check_length(parts)?;
             write(parts, collections::target(parts, name)?)
         }
+        Method::DELETE => collections::delete(parts, name),
         Method::OPTIONS => Ok(Route::Options(Some(Template::Collection))),
         _ => Err(Problem::method_not_allowed(Template::Collection)),
     }

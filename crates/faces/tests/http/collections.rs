@@ -84,3 +84,80 @@ fn collections_are_listed_with_what_they_are() {
     assert!(status.body.starts_with(r#"{"name":"other","version":"#), "{}", status.body);
     assert_eq!(site.ask(&get("/db/none?status")).status, 404);
 }
+
+fn delete(site: &Site, path: &str, fields: &str) -> Reply {
+    site.ask(&bare("DELETE", path, fields))
+}
+
+#[test]
+fn a_collection_is_emptied_and_keeps_its_settings() {
+    let site = Site::start();
+    let settings = r#"{"indexes":[{"name":"by_n","paths":[{"path":"/n"}],"unique":true}]}"#;
+    send(&site, "PUT", "/db/notes", JSON, settings);
+    site.put("/db/notes/a", r#"{"n":1}"#);
+    let gone = delete(&site, "/db/notes?documents", "");
+    assert_eq!((gone.status, gone.body.as_str()), (204, ""), "{gone:?}");
+    assert_eq!(gone.field("sarsen-durability"), Some("synced"));
+    assert_eq!(site.ask(&get("/db/notes/a")).status, 404);
+    let listed = site.ask(&get("/db/notes?filter=n%3D1"));
+    assert_eq!((listed.status, listed.body.as_str()), (200, r#"{"documents":[]}"#));
+    assert_eq!(site.ask(&get("/db/notes?settings")).body, settings);
+    // The value that was unique is free.
+    site.put("/db/notes/b", r#"{"n":1}"#);
+}
+
+#[test]
+fn a_collection_is_dropped_until_something_is_written() {
+    let site = Site::start();
+    send(&site, "PUT", "/db/notes", JSON, r#"{"conflict":"merge"}"#);
+    site.put("/db/notes/a", "1");
+    assert_eq!(delete(&site, "/db/notes", "").status, 204);
+    for path in ["/db/notes", "/db/notes?settings", "/db/notes?status", "/db/notes/a"] {
+        assert_eq!(site.ask(&get(path)).status, 404, "{path}");
+    }
+    assert_eq!(site.ask(&get("/db")).body, r#"{"collections":[]}"#);
+    let again = delete(&site, "/db/notes", "");
+    assert_eq!((again.status, again.problem()), (404, "not-found"));
+    site.put("/db/notes/b", "2");
+    assert_eq!(site.ask(&get("/db/notes?settings")).body, "{}");
+    assert_eq!(site.ask(&get("/db/notes/a")).status, 404);
+}
+
+#[test]
+fn an_end_can_have_conditions_and_a_name() {
+    let site = Site::start();
+    let first = send(&site, "PUT", "/db/notes", JSON, r#"{"expiry":5000}"#);
+    send(&site, "PUT", "/db/notes", JSON, r#"{"expiry":6000}"#);
+    site.put("/db/notes/a", "1");
+    let stale = format!("If-Match: {}\r\n", first.field("etag").unwrap());
+    for path in ["/db/notes", "/db/notes?documents"] {
+        let refused = delete(&site, path, &stale);
+        assert_eq!((refused.status, refused.problem()), (412, "precondition-failed"));
+    }
+    let tag = site.ask(&get("/db/notes?settings")).field("etag").unwrap().to_owned();
+    let named = format!("If-Match: {tag}\r\nIdempotency-Key: \"drop\"\r\n");
+    let done = delete(&site, "/db/notes", &named);
+    assert_eq!(done.status, 204, "{done:?}");
+    site.put("/db/notes/b", "2");
+    let again = delete(&site, "/db/notes", &named);
+    assert_eq!((again.status, again.field("sarsen-commit")), (204, done.field("sarsen-commit")));
+    assert_eq!(site.ask(&get("/db/notes/b")).status, 200, "it was not done twice");
+}
+
+#[test]
+fn what_is_sarsens_own_or_no_end_is_refused() {
+    let site = Site::start();
+    site.put("/db/notes/a", "1");
+    for (path, status, problem) in [
+        ("/db/_answers", 404, "not-found"),
+        ("/db/_collections?documents", 404, "not-found"),
+        ("/db/notes?document", 400, "invalid-parameter"),
+        ("/db/notes?settings", 400, "invalid-parameter"),
+        ("/db/notes?documents=1", 400, "invalid-parameter"),
+        ("/db", 405, "method-not-allowed"),
+    ] {
+        let reply = delete(&site, path, "");
+        assert_eq!((reply.status, reply.problem()), (status, problem), "{path}: {reply:?}");
+    }
+    assert_eq!(site.ask(&get("/db/notes/a")).status, 200);
+}

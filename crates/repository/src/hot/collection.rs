@@ -15,6 +15,8 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+const NEVER: u64 = u64::MAX;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Collection {
@@ -29,6 +31,10 @@ pub(crate) struct Collection {
     pub conflicts: AtomicU64,
     shape: RwLock<Arc<Shape>>,
     configured: AtomicU64,
+    /// The commit that ended it; `NEVER` before.
+    ended: AtomicU64,
+    /// The commit after which nothing was left of it; `NEVER` before.
+    cleared: AtomicU64,
     /// Whether the settings are the defaults: then nobody needs to look at the shape.
     is_plain: AtomicBool,
     table: Table,
@@ -54,6 +60,8 @@ impl Collection {
             conflicts: AtomicU64::new(0),
             shape: RwLock::default(),
             configured: AtomicU64::new(0),
+            ended: AtomicU64::new(NEVER),
+            cleared: AtomicU64::new(NEVER),
             is_plain: AtomicBool::new(true),
             table: Table::default(),
             is_ranged: AtomicBool::new(false),
@@ -98,6 +106,29 @@ impl Collection {
     /// The commit that last changed its settings; 0: they are those that it was made with.
     pub(crate) fn configured(&self) -> CommitNumber {
         CommitNumber(self.configured.load(Ordering::Acquire))
+    }
+
+    /// The commit that ended it, or of the rows of an index the collection that they belong to.
+    pub(crate) fn ended(&self) -> Option<CommitNumber> {
+        Some(self.ended.load(Ordering::Acquire)).filter(|at| *at != NEVER).map(CommitNumber)
+    }
+
+    pub(super) fn set_ended(&self, number: CommitNumber) {
+        self.ended.store(number.0, Ordering::Release);
+    }
+
+    /// The commit that found nothing left of it, after it had ended.
+    pub(crate) fn cleared(&self) -> Option<CommitNumber> {
+        Some(self.cleared.load(Ordering::Acquire)).filter(|at| *at != NEVER).map(CommitNumber)
+    }
+
+    pub(super) fn set_cleared(&self, number: CommitNumber) {
+        self.cleared.store(number.0, Ordering::Release);
+    }
+
+    /// Whether nothing of it is in memory.
+    pub(super) fn is_vacant(&self) -> bool {
+        self.table.is_empty()
     }
 
     /// Only `apply` and recovery call this; with the commit that changed the settings, if one did.

@@ -6,18 +6,20 @@
 
 mod cell;
 mod collection;
+mod ended;
 mod recent;
 mod shape;
 mod table;
 
 pub(crate) use cell::{Cell, Held, Version};
 pub(crate) use collection::Collection;
-pub(crate) use shape::Index;
+pub(crate) use shape::{Index, Shape};
 
 use crate::catalog::{EXPIRY_ID, VOLATILE_EXPIRY_ID};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::name::{CollectionName, Key};
 use crate::views::{View, Views};
+use ended::Ended;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -27,11 +29,12 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 /// Documents that eviction looks at together.
 const EVICTION_CHUNK: usize = 256;
 
-/// All collections. They are made in `apply` and never dropped while the repository is open.
+/// All collections. They are made in `apply`, and leave when they have ended and nobody can ask for
+/// them any more.
 #[derive(Debug)]
 pub(crate) struct Hot {
     collections: RwLock<FxHashMap<CollectionName, Arc<Collection>>>,
-    /// The same by their ids.
+    /// The same by their ids, with those that have ended.
     by_id: RwLock<FxHashMap<u32, Arc<Collection>>>,
     /// The rows of indexes, by the id under which the engine has them.
     rows: RwLock<FxHashMap<u32, Arc<Collection>>>,
@@ -41,6 +44,7 @@ pub(crate) struct Hot {
     pub volatile_expiry: Arc<Collection>,
     /// Documents that the engine has, in the order in which eviction looks at them.
     waiting: Mutex<VecDeque<Arc<Cell>>>,
+    ended: Ended,
     /// The largest id that was ever given.
     last_id: AtomicU32,
     bytes: Arc<AtomicUsize>,
@@ -60,6 +64,7 @@ impl Hot {
             expiry: expiry(EXPIRY_ID, false),
             volatile_expiry: expiry(VOLATILE_EXPIRY_ID, true),
             waiting: Mutex::default(),
+            ended: Ended::default(),
             last_id: AtomicU32::new(VOLATILE_EXPIRY_ID),
             bytes,
         }
@@ -94,7 +99,7 @@ impl Hot {
 
     /// Every collection, and the rows of every index, in the order of their ids.
     pub(crate) fn everything(&self) -> Vec<Arc<Collection>> {
-        let mut all = self.collections();
+        let mut all = self.with_ended();
         all.extend(self.rows.read().values().cloned());
         all.extend([&self.expiry, &self.volatile_expiry].map(Arc::clone));
         all.sort_by_key(|collection| collection.id);
@@ -165,10 +170,12 @@ impl Hot {
         let mut at = 0;
         for cell in written {
             // Both are in the order of their ids.
-            while collections[at].id < cell.collection {
+            while collections.get(at).is_some_and(|known| known.id < cell.collection) {
                 at += 1;
             }
-            if let Some(cell) = collections[at].tidy(cell, engine, views) {
+            let known = collections.get(at).filter(|known| known.id == cell.collection);
+            debug_assert!(known.is_some(), "a collection was forgotten before its documents");
+            if let Some(cell) = known.and_then(|known| known.tidy(cell, engine, views)) {
                 self.let_wait(&cell);
             }
         }

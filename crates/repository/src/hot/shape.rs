@@ -78,18 +78,28 @@ impl Hot {
     /// Makes known what the catalog says of `name` since commit `number`. Indexes that stay are
     /// the same as before.
     pub(crate) fn configure(&self, name: &CollectionName, catalog: &Catalog, number: CommitNumber) {
-        catalog.ids().for_each(|id| self.take_id(id));
         let is_volatile = catalog.settings.durability == Durability::Volatile;
         let collection = self
             .collection(name)
             .unwrap_or_else(|| self.add_collection(name, catalog.id, is_volatile));
+        self.shape(&collection, catalog, number);
+    }
+
+    /// Gives a collection the settings and indexes of `catalog`.
+    pub(super) fn shape(
+        &self,
+        collection: &Arc<Collection>,
+        catalog: &Catalog,
+        number: CommitNumber,
+    ) {
+        catalog.ids().for_each(|id| self.take_id(id));
         let old = collection.shape();
         let index = |(definition, &id): (&IndexDefinition, &u32)| {
             let known = old.indexes.iter().find(|index| index.rows.id == id);
             let index = known.cloned().unwrap_or_else(|| {
                 Arc::new(Index {
                     definition: definition.clone(),
-                    rows: self.rows(&collection, id, definition.paths.len()),
+                    rows: self.rows(collection, id, definition.paths.len()),
                     ready_since: AtomicU64::new(NOT_READY),
                     passed: AtomicU64::new(0),
                     failure: Mutex::new(None),
@@ -101,7 +111,7 @@ impl Hot {
             index
         };
         let indexes = catalog.settings.indexes.iter().zip(&catalog.indexes).map(index).collect();
-        let dropped = catalog.dropped.iter().map(|&id| self.rows(&collection, id, 1)).collect();
+        let dropped = catalog.dropped.iter().map(|&id| self.rows(collection, id, 1)).collect();
         let settings = catalog.settings.clone();
         let is_new = settings != old.settings;
         collection.set_shape(Shape { settings, indexes, dropped }, is_new.then_some(number));

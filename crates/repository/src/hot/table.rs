@@ -123,6 +123,10 @@ impl Table {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| shard.read().is_empty())
+    }
+
     /// Every cell, in the order of the keys.
     pub(super) fn sorted(&self) -> Vec<Arc<Cell>> {
         let mut cells: Vec<Arc<Cell>> = Vec::new();

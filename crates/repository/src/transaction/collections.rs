@@ -1,9 +1,11 @@
 //! Reading and changing what collections there are, their settings and their indexes.
 
 use super::Transaction;
+use crate::apply::Staged;
 use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
 use crate::configure::IndexState;
 use crate::document::{CommitNumber, Document, Timestamp};
+use crate::ended::Ending;
 use crate::errors::{ConfigureError, ReadError, StageError};
 use crate::index::IndexDefinition;
 use crate::name::{CollectionName, Key};
@@ -122,11 +124,58 @@ impl Transaction {
         if let Some(document) = self.get(&name, &key)? {
             of(&document)?.check(settings).map_err(unfit)?;
         }
+        if self.ends(collection) {
+            return Err(unfit(ENDS_ALONE.to_owned()));
+        }
         let change = Change::Configure(Configure::Settings(settings.clone()));
         self.stage(&name, &key, change).map_err(|error| match error {
             StageError::Read(error) => error.into(),
             error => unfit(error.to_string()),
         })
+    }
+}
+
+const ENDS_ALONE: &str = "it ends in this transaction, which can do nothing else with it";
+
+impl Transaction {
+    /// Stages the end of a collection; false, and nothing, if there is none. Reads whether there
+    /// is, and notes that. Its documents are seen until the transaction commits; one that writes
+    /// some of them, or ends another collection, is refused.
+    pub fn end(
+        &mut self,
+        collection: &CollectionName,
+        ending: Ending,
+    ) -> Result<bool, ConfigureError> {
+        let unfit = |why: &str| {
+            let (collection, why) = (collection.to_string(), why.to_owned());
+            ConfigureError::Unfit { collection, why }
+        };
+        let name = CollectionName::generated(COLLECTIONS);
+        if collection.is_system() {
+            return Err(unfit("it belongs to Sarsen itself and does not end"));
+        }
+        let key = Key::generated(collection.to_string());
+        let is_same = |staged: &Staged| {
+            staged.write.collection == *collection || staged.write.collection == name
+        };
+        if self.writes.iter().any(is_same) {
+            return Err(unfit(ENDS_ALONE));
+        }
+        if self.get(&name, &key)?.is_none() {
+            return Ok(false);
+        }
+        let change = Change::Configure(Configure::End(ending));
+        self.stage(&name, &key, change).map_err(|error| match error {
+            StageError::Read(error) => error.into(),
+            error => unfit(&error.to_string()),
+        })?;
+        self.ends = Some(collection.clone());
+        Ok(true)
+    }
+
+    /// Whether this collection is to end.
+    pub(super) fn ends(&self, collection: &CollectionName) -> bool {
+        self.ends.as_ref().is_some_and(|ends| ends == collection)
     }
 }
 

@@ -73,6 +73,8 @@ pub struct Transaction {
     resolved: Resolved,
     /// The rows in indexes of `writes`, and of what is in their place.
     rows: usize,
+    /// A collection that is to end.
+    ends: Option<CollectionName>,
     /// The documents that were read.
     read_size: ReadSize,
     /// The document that was read and is the first of those to expire.
@@ -95,6 +97,7 @@ impl Transaction {
             bytes: 0,
             resolved: Resolved::default(),
             rows: 0,
+            ends: None,
             read_size: ReadSize::default(),
             first_to_expire: None,
         }
@@ -178,7 +181,8 @@ impl Transaction {
         if let Some(at) = self.find_staged(collection, key) {
             return Ok(self.staged_document(at));
         }
-        let Some(collection) = self.store.hot.collection(collection) else { return Ok(None) };
+        let collection = self.store.hot.collection_at(collection, self.view.number);
+        let Some(collection) = collection else { return Ok(None) };
         let (_, document) = self.store.find(&self.view, &collection, key)?;
         Ok(alive(document, self.view.time))
     }
@@ -270,7 +274,7 @@ impl Transaction {
         if let Some(at) = self.collections.iter().position(|(known, _)| known == name) {
             return at;
         }
-        let collection = self.store.hot.collection(name);
+        let collection = self.store.hot.collection_at(name, self.view.number);
         self.collections.push((name.clone(), collection));
         self.collections.len() - 1
     }

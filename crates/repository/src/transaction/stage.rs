@@ -188,6 +188,9 @@ impl Transaction {
         if collection.as_str() == COLLECTIONS && !is_configured {
             return Err(StageError::Reserved { collection: collection.to_string() });
         }
+        if !is_configured && self.ends(collection) {
+            return Err(StageError::Ended { collection: collection.to_string() });
+        }
         let staged = self.find_staged(collection, key);
         let before = staged.map_or(0, |at| self.writes[at].write.bytes());
         let write = Write { collection: collection.clone(), key: key.clone(), change };
@@ -246,9 +249,11 @@ impl Transaction {
                 Some(Arc::new(self.document(media_type, body, *expires, base.as_deref())))
             }
             Change::Merge(operations) => self.merged_document(at, operations, base),
-            Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Configure(_) => {
-                base
-            }
+            Change::Expire(_)
+            | Change::Reindex
+            | Change::Clear { .. }
+            | Change::Configure(_)
+            | Change::Remove(_) => base,
         };
         // A document may be put that has expired already.
         alive(staged, self.view.time)
