@@ -18,7 +18,7 @@ pub fn json<'a>(path: &str, text: &'a [u8]) -> Option<Result<Vec<&'a [u8]>, usiz
 /// What a selector finds on a page; nothing if it is none.
 pub fn page(selector: &str, attribute: Option<&str>, page: &[u8]) -> Option<Option<Vec<u8>>> {
     let from = ExtractFrom::Css(Selector::new(selector, attribute).ok()?);
-    let seen = extract::Seen { status: 200, fields: b"", body: page };
+    let seen = extract::Seen { status: 200, fields: b"", body: page, base: (0, b"/") };
     let mut finder = extract::Finder::default();
     let found = finder.find(&from, seen, None);
     Some(found.ok()?.map(<[u8]>::to_vec))

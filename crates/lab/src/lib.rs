@@ -10,6 +10,7 @@ mod channel;
 mod cpu;
 mod distributions;
 pub mod engine;
+mod entries;
 mod fetch;
 pub mod fuzzing;
 pub mod glass;

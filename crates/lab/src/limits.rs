@@ -296,10 +296,20 @@ pub const VARIABLES_MAX: usize = 100;
 /// Most letters that `{letters:N}` stands for. More: a mistake in the scenario.
 pub const LETTERS_MAX: usize = 1 << 20;
 
+/// Largest entry or medium that is made, in bytes. Larger: a mistake in the scenario.
+pub const MADE_BYTES_MAX: usize = 64 << 20;
+
+/// Most categories of a made entry. More: a mistake in the scenario.
+pub const MADE_CATEGORIES_MAX: usize = 100;
+
+/// Largest file of words for made entries, in bytes. Larger: a mistake in the scenario.
+pub const WORDS_BYTES_MAX: usize = 16 << 20;
+
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
 
 // One user can send the largest body.
+const _: () = assert!(MADE_BYTES_MAX <= REQUEST_BODIES_BYTES_MAX);
 const _: () = assert!(REQUEST_BODY_BYTES_MAX <= REQUEST_BODIES_BYTES_MAX);
 
 // A latency that did not time out fits the histogram, twice over for a late timer.

@@ -39,6 +39,7 @@ pub(super) fn of(plan: &Plan) -> Value {
         "background": background.collect::<Vec<_>>(),
         "keys": { "count": plan.keys.count, "zipf": plan.keys.zipf },
         "items": steps_json::items(&plan.items),
+        "entries": steps_json::entries(&plan.entries),
         "variables": plan.variables.iter().map(steps_json::variable).collect::<Vec<_>>(),
         "data": plan.data.iter().map(steps_json::data).collect::<Vec<_>>(),
         "new_session": plan.new_session,

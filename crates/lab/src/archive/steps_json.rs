@@ -2,9 +2,9 @@
 //! with the open places of templates in braces. Nobody reads it back.
 
 use crate::plan::{
-    Body, ChannelStep, Check, Class, Coding, DataFile, Distribution, Extract, ExtractFrom,
-    HttpStep, Items, KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing, Piece, Plan,
-    Step, Template, TimeToLive, Values, Variable,
+    Body, ChannelStep, Check, Class, Coding, ContentKind, DataFile, Distribution, Entries, Extract,
+    ExtractFrom, HttpStep, Items, KeyLengths, MemcachedCommand, MemcachedStep, Operation, Pacing,
+    Piece, Plan, Step, Template, TimeToLive, Values, Variable,
 };
 use serde_json::{Map, Value, json};
 
@@ -54,6 +54,7 @@ fn step(plan: &Plan, step: &Step) -> Value {
             let steps: Vec<Value> = steps.iter().map(|step| http(plan, step)).collect();
             json!({ "one_of": steps, "turn": format!("{turn:?}") })
         }
+        Step::Once(operation) => json!({ "once": plan.operations[*operation].name }),
         Step::Pause(time) => json!({ "pause": distribution(time) }),
         Step::NewSession => json!("new session"),
     }
@@ -107,6 +108,22 @@ fn time_to_live(TimeToLive { from_s, to_s }: TimeToLive) -> Value {
     json!({ "from_s": from_s, "to_s": to_s })
 }
 
+pub(super) fn entries(entries: &Entries) -> Value {
+    let weights = ContentKind::ALL.iter().zip(entries.content_weights);
+    let weights = weights.map(|(kind, weight)| (kind.name().to_owned(), weight.into()));
+    json!({
+        "bytes": format!("{:?}", entries.bytes),
+        "content": Value::Object(weights.collect::<Map<_, _>>()),
+        "categories": entries.categories_max,
+        "summary_share": entries.summary_share,
+        "foreign_every": entries.foreign_every,
+        "mark": entries.is_marked,
+        "media_bytes": format!("{:?}", entries.media_bytes),
+        "media": entries.media_weights,
+        "words": entries.words.as_ref().map(|words| words.len()),
+    })
+}
+
 pub(super) fn items(items: &Items) -> Value {
     let class = |class: &Class| {
         let Class { weight, from_bytes, to_bytes } = class;
@@ -150,6 +167,7 @@ fn http(plan: &Plan, step: &HttpStep) -> Value {
         "body": body,
         "redirects": step.redirects,
         "conditional": step.conditional,
+        "cut": step.is_cut,
         "checks": step.checks.iter().map(|one| check(plan, one)).collect::<Vec<_>>(),
         "extract": step.extract.iter().map(|one| extract(plan, one)).collect::<Vec<_>>(),
         "resources": step.resources.map(|resources| json!({
@@ -177,6 +195,7 @@ fn extract(plan: &Plan, extract: &Extract) -> Value {
     json!({
         "variable": plan.variables[extract.variable].name,
         "from": place(&extract.from),
+        "url": extract.is_url,
         "any": extract.any,
         "required": extract.required,
     })
@@ -210,6 +229,7 @@ fn piece(plan: Option<&Plan>, one: &Piece) -> String {
         Piece::Random(from, to) => format!("{{random:{from}..{to}}}"),
         Piece::Letters(count) => format!("{{letters:{count}}}"),
         Piece::Zipf(zipf) => format!("{{zipf:{},{}}}", zipf.count(), zipf.exponent()),
+        Piece::Made(kind) => format!("{{made:{}}}", kind.name()),
         Piece::Variable(number) => match plan {
             Some(plan) => format!("{{{}}}", plan.variables[*number].name),
             None => format!("{{variable {number}}}"),

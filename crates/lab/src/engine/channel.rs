@@ -292,8 +292,10 @@ impl User {
         let body_bytes = message.body.len() as u64;
         (kept.fields, kept.body) = (message.fields, message.body);
         let reply = Reply { status: 200, keep_alive: true, body_bytes };
+        // A message has no address: what it refers to is on the first server.
+        let whole = (&reply, &*kept, (0, &b"/"[..]));
         let (plan, finder) = (&self.desk.brief.plan, &mut self.desk.finder.borrow_mut());
-        let outcome = step.judge.judge(&reply, kept, plan, &mut self.mind, finder);
+        let outcome = step.judge.judge(whole, plan, &mut self.mind, finder);
         if let Err(failure) = &outcome {
             self.desk.note_sample(|| {
                 Sample::new(self.operation, failure.to_string(), &reply, &self.lanes[0].kept)

@@ -3,6 +3,7 @@
 use super::extract::{Finder, Seen, field};
 use super::lane::Keeps;
 use super::mind::Mind;
+use super::reference::resolve;
 use super::step::Failure;
 use crate::limits::{BODY_KEPT_BYTES_MAX, VARIABLE_BYTES_MAX};
 use crate::plan::{Check, Extract, ExtractFrom, Plan, Template};
@@ -81,11 +82,10 @@ impl Judge {
         }
     }
 
-    /// Looks at a reply, and keeps what is to be kept of it.
+    /// Looks at a reply, which came from this server and path, and keeps what is to be kept of it.
     pub(crate) fn judge(
         &self,
-        reply: &Reply,
-        kept: &Kept,
+        (reply, kept, base): (&Reply, &Kept, (usize, &[u8])),
         plan: &Plan,
         mind: &mut Mind,
         finder: &mut Finder,
@@ -106,7 +106,7 @@ impl Judge {
         if self.of_body && !is_unchanged {
             readable(reply, kept)?;
         }
-        let seen = Seen { status: reply.status, fields: &kept.fields, body: &kept.body };
+        let seen = Seen { status: reply.status, fields: &kept.fields, body: &kept.body, base };
         finder.begin();
         for prepared in &self.checks {
             if !(is_unchanged && prepared.is_of_body()) {
@@ -236,6 +236,19 @@ fn take(
     let found = finder.find(&extract.from, seen, picks).map_err(Failure::Check)?;
     let name = || &plan.variables[extract.variable].name;
     match found {
+        Some(value) if extract.is_url => {
+            let location = resolve(&plan.origins, seen.base, value);
+            let Some(location) = location.ok().filter(|location| location.server == seen.base.0)
+            else {
+                return check(format!(
+                    "expected an address on the same server for \"{}\", got {}",
+                    name(),
+                    shown(value)
+                ));
+            };
+            mind.variables.set(extract.variable, &location.path);
+            Ok(())
+        }
         Some(value) if value.len() <= VARIABLE_BYTES_MAX => {
             mind.variables.set(extract.variable, value);
             Ok(())

@@ -1,7 +1,8 @@
 //! Filling templates in, from what a user has at that moment.
 
 use super::variables::Variables;
-use crate::plan::{Coding, DataFile, Piece, Template, Variable};
+use crate::entries::Which;
+use crate::plan::{Coding, DataFile, Entries, Piece, Template, Variable};
 use crate::random::Random;
 use std::fmt;
 
@@ -13,6 +14,9 @@ pub(crate) struct Fill<'a> {
     pub(crate) user: u64,
     pub(crate) iteration: u64,
     pub(crate) random: &'a mut Random,
+    pub(crate) entries: &'a Entries,
+    /// Of what is made of those.
+    pub(crate) which: Which,
     pub(crate) variables: &'a Variables,
     pub(crate) data: &'a [DataFile],
     /// By data file.
@@ -95,6 +99,7 @@ impl Fill<'_> {
                 out.extend((0..*count).map(|_| letter(self.random)));
             }
             Piece::Zipf(zipf) => push_decimal(out, zipf.draw(self.random)),
+            Piece::Made(kind) => self.entries.make(*kind, self.which, out),
             Piece::Variable(number) => match self.variables.get(*number) {
                 Some(value) => self.push_foreign(value, out),
                 None => self.fail(Fault::Unset(*number)),
@@ -224,6 +229,8 @@ mod tests {
             user: 7,
             iteration: 12,
             random: &mut random,
+            entries: &Entries::default(),
+            which: Which { seed: 1, worker: 7, number: 12 },
             variables: &variables,
             data: &data,
             rows: &[1],
@@ -247,6 +254,7 @@ mod tests {
         assert_eq!(rendered(vec![Piece::User, text(","), Piece::Iteration]), ">7,12");
         assert_eq!(rendered(vec![Piece::Random(5, 5)]), ">5");
         assert_eq!(rendered(vec![Piece::Zipf(Zipf::new(1, 1.5))]), ">0");
+        assert_eq!(rendered(vec![Piece::Made(crate::plan::MadeKind::Slug)]), ">w7s12");
         let letters = rendered(vec![Piece::Letters(40)]);
         assert_eq!(letters.len(), 41);
         assert!(letters[1..].bytes().all(|byte| byte.is_ascii_alphanumeric()));

@@ -132,6 +132,25 @@ impl Lane {
         }
     }
 
+    /// Sends the request that has been begun up to half of its body, and closes the connection.
+    pub(crate) async fn cut(
+        &mut self,
+        errand: &Errand,
+        memory: &Memory,
+        desk: &Desk,
+        trip: &Trip,
+    ) -> Result<(), Failure> {
+        self.server = errand.server;
+        let server = self.server;
+        let make = || Client::new(&desk.servers[server], self.user, memory.link.clone());
+        let client = self.clients[server].get_or_insert_with(make);
+        client.connect(desk.deadline()).await.map_err(Failure::Http)?;
+        self.written.push_memory(memory.jars[server].borrow().line(), None);
+        self.written.finish();
+        trip.send();
+        client.cut(self.written.half()).await.map_err(Failure::Http)
+    }
+
     /// One request and its reply.
     async fn send(
         &mut self,

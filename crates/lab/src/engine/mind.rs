@@ -5,6 +5,7 @@
 use super::fill::{Fill, Place};
 use super::prepared::Prepared;
 use super::variables::Variables;
+use crate::entries::Which;
 use crate::plan::{Keys, Order, Plan, Turn, Zipf};
 use crate::random::Random;
 
@@ -161,8 +162,20 @@ impl Mind {
         chosen as usize
     }
 
+    /// Which entry this operation makes: in the open model all are one worker's, for who takes an
+    /// arrival is chance.
+    pub(crate) fn which(&self, plan: &Plan) -> Which {
+        let worker = if self.arrival.is_some() { 0 } else { self.number };
+        Which {
+            seed: plan.seed,
+            worker: plan.entries.first_worker + worker,
+            number: self.iterations.saturating_sub(1),
+        }
+    }
+
     /// What templates are filled in from.
     pub(crate) fn fill<'a>(&'a mut self, plan: &'a Plan) -> Fill<'a> {
+        let which = self.which(plan);
         Fill {
             key: self.draw.key,
             other: self.draw.other,
@@ -170,6 +183,8 @@ impl Mind {
             user: self.number,
             iteration: self.iterations.saturating_sub(1),
             random: &mut self.content,
+            entries: &plan.entries,
+            which,
             variables: &self.variables,
             data: &plan.data,
             rows: &self.rows,

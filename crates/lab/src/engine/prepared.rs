@@ -33,6 +33,8 @@ pub(crate) enum Action {
     Memcached(Box<memcached::Prepared>),
     Channel(channel::Prepared),
     OneOf(Vec<Request>, Turn),
+    /// The steps of an operation.
+    Once(usize),
     Pause(Distribution),
     NewSession,
 }
@@ -44,6 +46,7 @@ pub(crate) struct Request {
     pub(crate) judge: Judge,
     /// What its reply promises: numbers of the plan's promises.
     pub(crate) promises: Vec<usize>,
+    pub(crate) is_cut: bool,
     pub(crate) resources: Option<Resources>,
 }
 
@@ -51,7 +54,13 @@ impl Prepared {
     pub(crate) fn new(plan: &Plan) -> Self {
         let operations = plan.operations.iter().map(|operation| {
             let mut data = BTreeSet::new();
-            operation.steps.iter().for_each(|step| note_step(step, &mut data));
+            operation.steps.iter().for_each(|step| match step {
+                // Its rows are dealt with those of the operation that it is part of.
+                Step::Once(other) => {
+                    plan.operations[*other].steps.iter().for_each(|step| note_step(step, &mut data))
+                }
+                step => note_step(step, &mut data),
+            });
             let request = |step: &HttpStep| Request::new(plan, step);
             let actions = operation.steps.iter().map(|step| match step {
                 Step::Http(step) => Action::Http(Box::new(request(step))),
@@ -63,6 +72,7 @@ impl Prepared {
                 Step::OneOf(steps, turn) => {
                     Action::OneOf(steps.iter().map(request).collect(), *turn)
                 }
+                Step::Once(operation) => Action::Once(*operation),
                 Step::Pause(distribution) => Action::Pause(*distribution),
                 Step::NewSession => Action::NewSession,
             });
@@ -101,6 +111,7 @@ impl Request {
             },
             judge,
             promises: Vec::new(),
+            is_cut: step.is_cut,
             resources: step.resources,
         }
     }
@@ -119,7 +130,7 @@ fn note_step(step: &Step, data: &mut BTreeSet<usize>) {
         }
         Step::Memcached(step) => note_template(&step.key, data),
         Step::Channel(step) => channel::note_data(step, data),
-        Step::Pause(_) | Step::NewSession => {}
+        Step::Once(_) | Step::Pause(_) | Step::NewSession => {}
     }
 }
 

@@ -113,6 +113,9 @@ impl User {
     async fn fetch(&mut self, request: &Request) -> Result<(), Failure> {
         let desk = Rc::clone(&self.desk);
         let lane = &mut self.lanes[0];
+        if request.is_cut {
+            return lane.cut(&request.errand, &self.memory, &desk, &self.trip).await;
+        }
         let reply = lane.run(&request.errand, &self.memory, &desk, &self.trip).await?;
         self.judge(0, request, &reply)?;
         match &request.resources {
@@ -165,9 +168,10 @@ impl User {
     }
 
     fn judge(&mut self, place: usize, request: &Request, reply: &Reply) -> Result<(), Failure> {
-        let kept = &self.lanes[place].kept;
+        let lane = &self.lanes[place];
+        let (kept, base) = (&lane.kept, (lane.server(), lane.written.path()));
         let (plan, finder) = (&self.desk.brief.plan, &mut self.desk.finder.borrow_mut());
-        let outcome = request.judge.judge(reply, kept, plan, &mut self.mind, finder);
+        let outcome = request.judge.judge((reply, kept, base), plan, &mut self.mind, finder);
         if let Err(failure) = &outcome {
             self.note_sample(place, reply, failure);
         }

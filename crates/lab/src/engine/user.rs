@@ -42,6 +42,8 @@ pub(crate) struct User {
     /// Its WebSocket and its event stream, once it had one.
     pub(super) channels: Option<Box<Channels>>,
     pub(super) trip: Trip,
+    /// By operation: whether it has been through those that are done once.
+    has_done: Vec<bool>,
     /// The operation under way.
     pub(super) operation: usize,
     /// When its last operation was to start.
@@ -71,6 +73,7 @@ impl User {
             caches: desk.caches(number),
             channels: None,
             trip: Trip::default(),
+            has_done: Vec::new(),
             operation: 0,
             last_start: None,
             last_began: None,
@@ -258,6 +261,10 @@ impl User {
                     self.channels = channels;
                     self.on_channel(step).await?;
                 }
+                (Action::Once(other), channels) => {
+                    self.channels = channels;
+                    self.once(*other).await?;
+                }
                 (Action::NewSession, channels) => {
                     self.channels = channels;
                     self.renew();
@@ -270,6 +277,18 @@ impl User {
                     outcome?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// The steps of an operation that a user goes through once. If one fails, they are gone through
+    /// again the next time.
+    async fn once(&mut self, operation: usize) -> Result<(), Failure> {
+        let count = self.plan().operations.len();
+        self.has_done.resize(count, false);
+        if !self.has_done[operation] {
+            Box::pin(self.walk(operation)).await?;
+            self.has_done[operation] = true;
         }
         Ok(())
     }
@@ -288,7 +307,7 @@ impl User {
                 tokio::time::sleep(distribution.draw(&mut self.mind.content)).await;
                 Ok(())
             }
-            Action::Channel(_) | Action::NewSession => Ok(()),
+            Action::Channel(_) | Action::Once(_) | Action::NewSession => Ok(()),
         }
     }
 }

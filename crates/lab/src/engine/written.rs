@@ -181,6 +181,11 @@ impl Written {
         &self.bytes
     }
 
+    /// The finished request without the last half of its body, and a byte at least.
+    pub(crate) fn half(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len() - (self.body.len() / 2).max(1)]
+    }
+
     /// What comes after the head.
     pub(crate) fn body(&self) -> &[u8] {
         &self.body

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A user's connection.
@@ -41,6 +41,27 @@ impl Own {
     ) -> Result<(), Failure> {
         self.idle = Some(server.open().await?.on(link));
         Ok(())
+    }
+
+    /// Sends the begin of a request, and closes the connection.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`], or that of the socket.
+    pub(crate) async fn cut(&mut self, begin: &[u8]) -> Result<(), Failure> {
+        let mut stream = self.idle.take().ok_or(Failure::Closed("before it was used"))?;
+        let mut sent = 0;
+        poll_fn(|cx| {
+            while sent < begin.len() {
+                match ready!(Pin::new(&mut stream).poll_write(cx, &begin[sent..])) {
+                    Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                    Ok(bytes) => sent += bytes,
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
+            }
+            Pin::new(&mut stream).poll_flush(cx)
+        })
+        .await
+        .map_err(Failure::of_io)
     }
 
     /// Sends a request and reads the reply to its last byte, until the deadline. Counts what it

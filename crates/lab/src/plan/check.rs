@@ -79,6 +79,17 @@ pub enum PlanError {
     /// Items of a cache that cannot be.
     #[error("items: {0}")]
     Items(String),
+    /// Entries that cannot be made.
+    #[error("entries: {0}")]
+    Entries(String),
+    /// What is done once has something that is done once.
+    #[error("the operation \"{0}\" is done once, so none of its steps can be `once`")]
+    Once(String),
+    /// A request is to be cut off where a connection is not its own.
+    #[error(
+        "a request is cut off on a connection of its own; this needs HTTP/1.1 without pipelining"
+    )]
+    Cut,
     /// A key of a cache that cannot be sent.
     #[error("the key \"{0}\" cannot be sent: {1}")]
     CacheKey(String, KeyError),

@@ -12,6 +12,9 @@ use wire::memcached::check_key;
 /// Checks every step, and gives the size of the largest body before anything is filled in.
 pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
     check_zipf(plan.keys.zipf, plan.keys.count)?;
+    if let Some(fault) = plan.entries.fault() {
+        return Err(PlanError::Entries(fault));
+    }
     for variable in &plan.variables {
         variable.initial.iter().try_for_each(|template| check_template(plan, template))?;
     }
@@ -38,10 +41,21 @@ pub(super) fn check(plan: &Plan) -> Result<usize, PlanError> {
                     largest_body = largest_body.max(check_http(plan, step)?);
                 }
             }
+            Step::Once(operation) => check_once(plan, *operation)?,
             Step::Pause(_) | Step::NewSession => {}
         }
     }
     Ok(largest_body)
+}
+
+/// What is done once does nothing once itself: there is no end to it otherwise.
+fn check_once(plan: &Plan, operation: usize) -> Result<(), PlanError> {
+    exists("operation", operation, plan.operations.len())?;
+    let steps = &plan.operations[operation].steps;
+    match steps.iter().any(|step| matches!(step, Step::Once(_))) {
+        true => Err(PlanError::Once(plan.operations[operation].name.clone())),
+        false => Ok(()),
+    }
 }
 
 fn check_parallel(count: usize) -> Result<(), PlanError> {
@@ -182,6 +196,10 @@ fn check_http(plan: &Plan, step: &HttpStep) -> Result<usize, PlanError> {
             return Err(PlanError::Cold(resources.cold));
         }
     }
+    let whole_connections = Protocol::Http1 { pipeline: 1 };
+    if step.is_cut && plan.transport.protocol != whole_connections {
+        return Err(PlanError::Cut);
+    }
     check_body(plan, &step.body)
 }
 
@@ -255,7 +273,14 @@ fn check_body(plan: &Plan, body: &Body) -> Result<usize, PlanError> {
     if bytes > limits::REQUEST_BODY_BYTES_MAX {
         return Err(PlanError::BodyTooLarge(bytes));
     }
-    Ok(bytes)
+    let made = |piece: &Piece| match piece {
+        Piece::Made(kind) => plan.entries.largest(*kind),
+        _ => 0,
+    };
+    match body {
+        Body::Template(template) => Ok(bytes + template.pieces.iter().map(made).sum::<usize>()),
+        _ => Ok(bytes),
+    }
 }
 
 fn check_check(plan: &Plan, check: &Check) -> Result<(), PlanError> {

@@ -7,6 +7,7 @@ mod channel;
 mod check;
 mod check_steps;
 mod data;
+mod entries;
 mod items;
 mod json_path;
 mod load;
@@ -25,6 +26,8 @@ pub use channel::{ChannelKind, ChannelStep, OpenStep, ReceiveStep, SendStep};
 pub use check::PlanError;
 pub(crate) use check_steps::check_field;
 pub use data::{DataError, DataFile, Order, Rows};
+pub(crate) use entries::HOOK_WORKERS;
+pub use entries::{ContentKind, Entries, MadeKind, Size};
 pub use items::{Class, Items, KeyLengths, Values};
 pub(crate) use json_path::JsonStep;
 pub use json_path::{JsonPath, JsonPathError};
@@ -75,6 +78,8 @@ pub struct Plan {
     pub keys: Keys,
     /// What is in the caches.
     pub items: Items,
+    /// What made entries and media are like.
+    pub entries: Entries,
     /// What each user remembers, beside cookies and validators.
     pub variables: Vec<Variable>,
     /// What templates are filled in from.
@@ -169,6 +174,7 @@ impl Plan {
             background: Vec::new(),
             keys: Keys { count: 10_000, zipf: 0.0 },
             items: Items::default(),
+            entries: Entries::default(),
             variables: Vec::new(),
             data: Vec::new(),
             new_session: false,

@@ -34,6 +34,9 @@ pub enum Step {
     Channel(ChannelStep),
     /// One of several: another each time.
     OneOf(Vec<HttpStep>, Turn),
+    /// The steps of another operation, if the user has not been through them yet. What they take
+    /// counts.
+    Once(usize),
     /// A pause inside the operation; its time counts.
     Pause(Distribution),
     /// The user comes as somebody new: it forgets its cookies and what its browser has kept, and
@@ -77,6 +80,9 @@ pub struct HttpStep {
     pub checks: Vec<Check>,
     /// What is kept in variables.
     pub extract: Vec<Extract>,
+    /// Whether only half of the body is sent and the connection then closed. There is no reply, so
+    /// nothing is looked at.
+    pub is_cut: bool,
     /// Whether what the page names (style sheets, scripts, images) is fetched, too.
     pub resources: Option<Resources>,
 }
@@ -94,6 +100,7 @@ impl HttpStep {
             conditional: false,
             checks: Vec::new(),
             extract: Vec::new(),
+            is_cut: false,
             resources: None,
         }
     }
@@ -147,6 +154,9 @@ pub struct Extract {
     pub variable: usize,
     /// Where it is.
     pub from: ExtractFrom,
+    /// Whether it is a reference, of which the path on the same server is kept: it is resolved as
+    /// RFC 3986 §5 says. One to elsewhere is a failed check.
+    pub is_url: bool,
     /// Of several, one at random rather than the first.
     pub any: bool,
     /// Whether it is a failed check if there is none. If not, the variable stays as it is.

@@ -2,6 +2,7 @@
 //! rows of data files and what was taken of replies. It is taken apart once; filling it in copies
 //! bytes.
 
+use super::entries::MadeKind;
 use super::zipf::Zipf;
 
 /// A text with places left open.
@@ -32,6 +33,8 @@ pub enum Piece {
     Letters(usize),
     /// A number by Zipf's law, drawn anew at each place.
     Zipf(Zipf),
+    /// An entry or a medium that is made from the seed, the worker and the operation's number.
+    Made(MadeKind),
     /// What the user has in one of the plan's variables.
     Variable(usize),
     /// A cell of the row that the operation has of one of the plan's data files.

@@ -66,27 +66,38 @@ fn rows(section: &Section<'_>, files: &Files<'_>) -> Option<Rows> {
     }
 }
 
-/// The variables that steps extract, each once, in the order of the file.
-pub(super) fn extracted(value: &Value<'_>) -> Vec<String> {
-    let mut names = Vec::new();
-    collect(value, &mut names);
-    names
+/// The variables that steps extract, each once, in the order of the file; and those of them that
+/// are addresses.
+pub(super) fn extracted(value: &Value<'_>) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut urls) = (Vec::new(), Vec::new());
+    collect(value, &mut names, &mut urls);
+    (names, urls)
 }
 
-fn collect(value: &Value<'_>, names: &mut Vec<String>) {
+/// Whether what is extracted is an address. Mistakes in it are told when it is read.
+fn is_url(value: &Value<'_>) -> bool {
+    let entries = if value.is_table() { value.section() } else { None };
+    let entries = entries.map_or_else(Vec::new, |section| section.entries());
+    entries.iter().any(|entry| entry.key == "atom" || (entry.key == "url" && entry.value.is_true()))
+}
+
+fn collect(value: &Value<'_>, names: &mut Vec<String>, urls: &mut Vec<String>) {
     if value.is_list() {
-        value.list().unwrap_or_default().iter().for_each(|value| collect(value, names));
+        value.list().unwrap_or_default().iter().for_each(|value| collect(value, names, urls));
     }
     if !value.is_table() {
         return;
     }
     for entry in value.section().map_or_else(Vec::new, |section| section.entries()) {
         if entry.key != "extract" || !entry.value.is_table() {
-            collect(&entry.value, names);
+            collect(&entry.value, names, urls);
             continue;
         }
         let extract = entry.value.section().map_or_else(Vec::new, |section| section.entries());
         for variable in extract {
+            if is_url(&variable.value) && !urls.contains(&variable.key) {
+                urls.push(variable.key.clone());
+            }
             if !names.contains(&variable.key) {
                 names.push(variable.key);
             }

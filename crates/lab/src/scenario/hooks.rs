@@ -3,7 +3,7 @@
 use super::operations::Names;
 use super::section::Section;
 use crate::limits::USERS_MAX;
-use crate::plan::{Audit, Load, Mix, Phases, Plan};
+use crate::plan::{Audit, Entries, HOOK_WORKERS, Load, Mix, Phases, Plan};
 use std::time::Duration;
 
 /// An operation that is performed so many times before or after the run.
@@ -49,9 +49,15 @@ pub(super) fn operations(asked: &[Asked]) -> impl Iterator<Item = usize> + '_ {
     asked.iter().map(|asked| asked.operation)
 }
 
+/// The plans of some, which are numbered from `first` on.
+pub(super) fn all(asked: &[Asked], first: usize, run: &Plan) -> Vec<Hook> {
+    asked.iter().enumerate().map(|(i, asked)| asked.hook(first + i, run)).collect()
+}
+
 impl Asked {
-    /// The plan of it: everything of the run but who starts operations, and when.
-    pub(super) fn hook(&self, run: &Plan) -> Hook {
+    /// The plan of it: everything of the run but who starts operations, and when. `number` is
+    /// another for each hook.
+    fn hook(&self, number: usize, run: &Plan) -> Hook {
         let phases = Phases {
             ramp_up: Duration::ZERO,
             measured: crate::limits::DURATION_MAX,
@@ -66,6 +72,10 @@ impl Asked {
             gates: Vec::new(),
             audit: Audit::default(),
             threads: run.threads.min(self.users),
+            entries: Entries {
+                first_worker: HOOK_WORKERS * (number as u64 + 1),
+                ..run.entries.clone()
+            },
             ..run.clone()
         };
         Hook { name: run.operations[self.operation].name.clone(), times: self.times, plan }

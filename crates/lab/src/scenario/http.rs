@@ -21,6 +21,7 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<HttpSte
     let body = body(section, around);
     let redirects = section.whole("redirects", 0..=u64::from(REDIRECTS_MAX)).unwrap_or(0);
     let conditional = section.truth("conditional").unwrap_or(false);
+    let is_cut = section.truth("cut").unwrap_or(false);
     let resources = section.get("resources").and_then(|value| resources(&value));
     // What the reply gives is there after the request.
     let checks = replies::checks(section, around);
@@ -28,7 +29,8 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<HttpSte
     let (origin, prefix) = server?;
     let (method, _) = target?;
     let mut path = path?;
-    if !prefix.is_empty() {
+    // What a reply said is a whole path.
+    if !prefix.is_empty() && !around.scope.begins_with_url(&path) {
         path = path.after(&prefix);
     }
     let (body, media_type) = body?;
@@ -47,6 +49,7 @@ pub(super) fn read(section: &Section<'_>, around: &Around<'_>) -> Option<HttpSte
         conditional,
         checks,
         extract,
+        is_cut,
         resources,
     })
 }

@@ -6,6 +6,7 @@ mod access_log;
 mod audit;
 mod channel;
 mod data;
+mod entries;
 mod files;
 mod gates;
 mod hooks;
@@ -15,6 +16,7 @@ mod logged;
 mod memcached;
 mod mistakes;
 mod mix;
+mod once;
 mod operations;
 mod pacing;
 mod reach;
@@ -39,7 +41,8 @@ use crate::limits::{
     ZIPF_KEYS_MAX,
 };
 use crate::plan::{
-    Background, Gate, Items, Keys, Mix, Observe, Pacing, Plan, Transport, Trust, Validity, Variable,
+    Background, Entries, Gate, Items, Keys, Mix, Observe, Pacing, Plan, Transport, Trust, Validity,
+    Variable,
 };
 use files::Files;
 use mistakes::{Book, hint};
@@ -197,7 +200,7 @@ impl<'a> Reader<'a> {
         root.get("variables");
         let servers = self.servers(root);
         let operations = root.need("operation", "at least one section [operation.NAME]");
-        let extracted = operations.as_ref().map_or_else(Vec::new, data::extracted);
+        let (extracted, urls) = operations.as_ref().map_or_else(Default::default, data::extracted);
         let operations = operations.and_then(|value| value.section());
         // Without operations it is not known what these refer to, but they are known keys.
         root.which(&["setup", "teardown", "background", "mix", "gates", "audit"]);
@@ -212,20 +215,22 @@ impl<'a> Reader<'a> {
             .zip(data.as_mut())
             .and_then(|(log, data)| logged::Logged::add(log, data, (self.book, &root.span)));
         let rows = data.clone().unwrap_or_default();
-        let scope = Scope::new(self.book, self.files, &extracted, &rows);
+        let scope = Scope::new(self.book, self.files, (&extracted, &urls), &rows);
         let variables = self.variables(&extracted, &scope);
-        let channels = channel::Uses::default();
+        let (channels, once) = (channel::Uses::default(), once::Uses::default());
         let around = Around {
             servers: &servers,
             scope: &scope,
             channels: &channels,
+            once: &once,
+            names: names.as_ref(),
             logged: logged.as_ref(),
             has_load: loading.is_some(),
         };
         let operations = operations.map(|section| operations::read(&section, &around, pacing));
         let performed = operations.as_ref().and_then(|(operations, _)| operations.as_deref());
         let audit = names.as_ref().zip(performed).map(|known| audit::whole(root, known, &around));
-        let parts = names.map(|names| self.parts(root, &names));
+        let parts = names.as_ref().map(|names| self.parts(root, names, &once));
         let frame = self.frame(root);
         let (parts, loading, (operations, trails)) = (parts?, loading?, operations?);
         let mix = parts.mix?;
@@ -251,8 +256,8 @@ impl<'a> Reader<'a> {
         Some(Scenario {
             about,
             servers: servers.names(),
-            setup: parts.setup.iter().map(|asked| asked.hook(&plan)).collect(),
-            teardown: parts.teardown.iter().map(|asked| asked.hook(&plan)).collect(),
+            setup: hooks::all(&parts.setup, 0, &plan),
+            teardown: hooks::all(&parts.teardown, parts.setup.len(), &plan),
             files: Vec::new(),
             notes,
             plan,
@@ -307,13 +312,14 @@ impl<'a> Reader<'a> {
     }
 
     /// What refers to operations.
-    fn parts(&self, root: &Section<'a>, names: &Names) -> Parts {
+    fn parts(&self, root: &Section<'a>, names: &Names, once: &once::Uses) -> Parts {
         let setup = hooks::read(root, "setup", names);
         let teardown = hooks::read(root, "teardown", names);
         let background = self.background(root, names);
         let beside: Vec<usize> = hooks::operations(&setup)
             .chain(hooks::operations(&teardown))
             .chain(background.iter().map(|background| background.operation))
+            .chain(once.operations())
             .collect();
         let mixed: Vec<usize> = (0..names.len()).filter(|i| !beside.contains(i)).collect();
         let mix = root.section("mix");
@@ -324,8 +330,8 @@ impl<'a> Reader<'a> {
             gates
         });
         if mixed.is_empty() && mix.is_none() && names.len() > 0 {
-            let what = "every operation is in [background], [[setup]] or [[teardown]]; the run \
-                        itself has none";
+            let what = "every operation is in [background], [[setup]] or [[teardown]], or is done \
+                        once; the run itself has none";
             self.book.missing(&root.span, what);
         }
         let parts = Parts {
@@ -382,9 +388,15 @@ impl<'a> Reader<'a> {
             section.close();
             items
         });
+        let entries = root.section("entries").map_or_else(Entries::default, |section| {
+            let entries = entries::read(&section, self.files);
+            section.close();
+            entries
+        });
         Plan {
             keys,
             items,
+            entries,
             seed: self.overrides.seed.unwrap_or(seed),
             new_session,
             request_timeout: self.overrides.timeout.or(timeout).unwrap_or(frame.request_timeout),

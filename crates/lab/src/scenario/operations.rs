@@ -5,6 +5,7 @@ use super::http;
 use super::logged::{self, Logged};
 use super::memcached;
 use super::mistakes::hint;
+use super::once;
 use super::pacing;
 use super::section::{Section, Value};
 use super::servers::Servers;
@@ -51,6 +52,9 @@ pub(super) struct Around<'a> {
     pub(super) servers: &'a Servers,
     pub(super) scope: &'a Scope<'a>,
     pub(super) channels: &'a channel::Uses,
+    pub(super) once: &'a once::Uses,
+    /// The operations' names; none: there are no operations.
+    pub(super) names: Option<&'a Names>,
     /// The log that is replayed.
     pub(super) logged: Option<&'a Logged>,
     /// Whether `[load]` could be read, so that without a log there is none.
@@ -87,6 +91,7 @@ pub(super) fn read(
             trails.push(Vec::new());
             return None;
         };
+        around.once.begin(trails.len());
         let operation = operation(&entry.key, &table, around, pacing);
         trails.push(around.scope.take_trail());
         table.close();
@@ -94,6 +99,7 @@ pub(super) fn read(
     });
     let operations = read.collect::<Vec<_>>().into_iter().collect();
     around.channels.check(section);
+    around.once.insert(&mut trails);
     (operations, trails)
 }
 
@@ -140,6 +146,9 @@ fn step(section: &Section<'_>, around: &Around<'_>) -> Option<Step> {
     if let Some(pause) = section.get("pause") {
         return pacing::distribution(&pause).map(Step::Pause);
     }
+    if let Some(other) = section.get("once") {
+        return once::read(&other, around).map(Step::Once);
+    }
     if let Some(parallel) = section.get("parallel") {
         return together(&parallel, around).map(Step::Parallel);
     }
@@ -160,7 +169,8 @@ fn step(section: &Section<'_>, around: &Around<'_>) -> Option<Step> {
     }
     if !http::is_request(section) {
         let what = "expected a step: a request like get = \"/\", or one of pause, parallel, \
-                    memcached, websocket, events, send, receive, close, logged and new_session";
+                    once, memcached, websocket, events, send, receive, close, logged and \
+                    new_session";
         section.book.missing(&section.span, format!("`{}`: {what}", section.name));
         return None;
     }

@@ -75,11 +75,12 @@ pub(super) fn extracts(section: &Section<'_>, around: &Around<'_>) -> Vec<Extrac
             entry.wrong_key(format_args!("expected {} that means nothing else", text::NAME));
         }
         let from = place(&table);
+        let is_url = table.truth("url").unwrap_or(false);
         let any = table.truth("any").unwrap_or(false);
         let required = table.truth("required").unwrap_or(true);
         table.close();
         let variable = around.scope.extracted(&entry.key, &entry.span, required)?;
-        Some(Extract { variable, from: from?, any, required })
+        Some(Extract { variable, from: from?, is_url, any, required })
     });
     read.collect()
 }

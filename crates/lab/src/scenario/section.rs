@@ -231,6 +231,11 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Whether it is `true`, as it stands.
+    pub(super) fn is_true(&self) -> bool {
+        self.item.get_ref().as_bool() == Some(true)
+    }
+
     pub(super) fn truth(&self) -> Option<bool> {
         let truth = match self.item.get_ref() {
             DeValue::String(raw) => {

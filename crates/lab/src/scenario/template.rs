@@ -6,7 +6,7 @@ use super::mistakes::{Book, hint};
 use super::section::Value;
 use super::text::{Part, parts};
 use crate::limits::{LETTERS_MAX, ZIPF_EXPONENT_MAX, ZIPF_KEYS_MAX};
-use crate::plan::{Coding, DataFile, Piece, Template, Zipf};
+use crate::plan::{Coding, DataFile, MadeKind, Piece, Template, Zipf};
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::ops::Range;
 const DEPTH_MAX: usize = 8;
 
 /// Places that are always there, as they are written.
-const PLACES: [&str; 11] = [
+const PLACES: [&str; 13] = [
     "key",
     "other",
     "nonce",
@@ -24,10 +24,15 @@ const PLACES: [&str; 11] = [
     "random:FROM-TO",
     "letters:COUNT",
     "zipf:COUNT,EXPONENT",
+    "made:entry",
+    "byte:HEX",
     "percent:NAME",
     "json:NAME",
     "word:NAME",
 ];
+
+/// What may be made.
+const MADE: [MadeKind; 4] = [MadeKind::Entry, MadeKind::Media, MadeKind::Type, MadeKind::Slug];
 
 /// What templates may name.
 pub(super) struct Scope<'a> {
@@ -35,6 +40,8 @@ pub(super) struct Scope<'a> {
     files: &'a Files<'a>,
     /// What is extracted somewhere; the numbers are those of the plan.
     variables: &'a [String],
+    /// Those of them that are addresses.
+    urls: &'a [String],
     data: &'a [DataFile],
     trail: RefCell<Vec<Event>>,
 }
@@ -62,14 +69,27 @@ impl<'a> Scope<'a> {
     pub(super) fn new(
         book: &'a Book<'a>,
         files: &'a Files<'a>,
-        variables: &'a [String],
+        (variables, urls): (&'a [String], &'a [String]),
         data: &'a [DataFile],
     ) -> Self {
-        Self { book, files, variables, data, trail: RefCell::default() }
+        Self { book, files, variables, urls, data, trail: RefCell::default() }
     }
 
     pub(super) fn files(&self) -> &Files<'a> {
         self.files
+    }
+
+    /// Whether a path begins with an address that a reply has said.
+    pub(super) fn begins_with_url(&self, path: &Template) -> bool {
+        match path.pieces.first() {
+            Some(Piece::Variable(number)) => self.urls.contains(&self.variables[*number]),
+            _ => false,
+        }
+    }
+
+    /// How much was done with variables since the last call of [`Self::take_trail`].
+    pub(super) fn trail_len(&self) -> usize {
+        self.trail.borrow().len()
     }
 
     /// What was done with variables since the last call.
@@ -203,6 +223,15 @@ impl Reading<'_, '_> {
             ("zipf", Some(both)) => self.zipf(both).ok_or_else(|| {
                 format!("{}, with 1 to {ZIPF_KEYS_MAX} and 0 to {ZIPF_EXPONENT_MAX}", how(name))
             })?,
+            ("made", Some(kind)) => MADE
+                .into_iter()
+                .find(|made| made.name() == kind)
+                .map(Piece::Made)
+                .ok_or_else(|| format!("{}, or media, type or slug for entry", how(name)))?,
+            ("byte", Some(digits)) if digits.len() == 2 => {
+                let byte = u8::from_str_radix(digits, 16).map_err(|_| how(name))?;
+                Piece::Text(vec![byte])
+            }
             ("percent", Some(name)) => self.coded(Coding::Percent, name)?,
             ("json", Some(name)) => self.coded(Coding::Json, name)?,
             ("word", Some(name)) => self.coded(Coding::Word, name)?,

@@ -101,6 +101,21 @@ impl Client {
         }
     }
 
+    /// Sends the begin of a request, and closes the connection. [`Client::connect`] must have been
+    /// called before.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`] and the like. A connection that others share cannot be cut off.
+    pub(crate) async fn cut(&mut self, begin: &[u8]) -> Result<(), Failure> {
+        let Self { way, deadline, .. } = self;
+        match way {
+            Way::Own(own) => within(deadline, own.cut(begin)).await,
+            Way::Pipelined(_) | Way::Multiplexed(_) => {
+                Err(Failure::Closed("it is shared with others"))
+            }
+        }
+    }
+
     async fn try_exchange(
         &mut self,
         request: &[u8],

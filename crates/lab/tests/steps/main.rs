@@ -12,6 +12,7 @@ mod checks;
 mod events;
 mod follow;
 mod nginx;
+mod once;
 mod pages;
 mod replay;
 #[allow(dead_code, reason = "other tests use the rest of it")]
@@ -80,7 +81,7 @@ fn json(path: &str) -> ExtractFrom {
 }
 
 fn first(variable: usize, from: ExtractFrom) -> Extract {
-    Extract { variable, from, any: false, required: true }
+    Extract { variable, from, is_url: false, any: false, required: true }
 }
 
 struct Nobody;

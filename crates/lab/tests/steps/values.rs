@@ -76,8 +76,8 @@ fn any_of_several_is_taken_and_what_is_not_required_may_be_missing() {
     let server = serve(|_, stream| reply(stream, "200 OK", "", "[10,20,30]"));
     let list = HttpStep {
         extract: vec![
-            Extract { variable: 0, from: json("$[*]"), any: true, required: true },
-            Extract { variable: 1, from: json("$[5]"), any: false, required: false },
+            Extract { variable: 0, from: json("$[*]"), is_url: false, any: true, required: true },
+            Extract { variable: 1, from: json("$[5]"), is_url: false, any: false, required: false },
         ],
         ..get("/list")
     };
@@ -102,7 +102,13 @@ fn drawing(server: &Server, seed: u64) -> Plan {
         template(begin.into_iter().chain(dots).collect())
     };
     let first_step = HttpStep {
-        extract: vec![Extract { variable: 0, from: json("$[*]"), any: true, required: true }],
+        extract: vec![Extract {
+            variable: 0,
+            from: json("$[*]"),
+            is_url: false,
+            any: true,
+            required: true,
+        }],
         ..HttpStep::new("GET", drawn("/a/"))
     };
     let data = |file| Piece::Data { file, column: 0 };

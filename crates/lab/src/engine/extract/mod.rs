@@ -20,6 +20,8 @@ pub(crate) struct Seen<'a> {
     /// Lines `name: value`.
     pub(crate) fields: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// The server and the path that it came from.
+    pub(crate) base: (usize, &'a [u8]),
 }
 
 /// Finds values.
@@ -200,7 +202,7 @@ mod tests {
         <ul><li><a href='/1?a&amp;b'>first<li><a HREF=/2>second</a><li><a>third</a></ul>";
 
     fn all(from: &ExtractFrom, body: &[u8]) -> Vec<String> {
-        let seen = Seen { status: 201, fields: FIELDS, body };
+        let seen = Seen { status: 201, fields: FIELDS, body, base: (0, b"/") };
         let mut found = Vec::new();
         let (mut finder, mut picks) = (Finder::default(), Random::of_user(1, 1));
         // Every value is picked sooner or later, and nothing else.
@@ -248,7 +250,7 @@ mod tests {
     #[test]
     fn what_is_not_json_is_said_with_its_surroundings() {
         let from = ExtractFrom::Json(JsonPath::parse("$.a").unwrap());
-        let seen = Seen { status: 200, fields: b"", body: b"<html>oops" };
+        let seen = Seen { status: 200, fields: b"", body: b"<html>oops", base: (0, b"/") };
         let fault = Finder::default().find(&from, seen, None).unwrap_err();
         assert!(fault.contains("byte 0") && fault.contains("<html>oops"), "{fault}");
     }
