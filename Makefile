@@ -63,7 +63,7 @@ MEASURE = cargo bench --locked --package repository
 MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
-TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter
+TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
 .PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
@@ -115,7 +115,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames lab-json siege-urls lab-page lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
+	for target in record json index operations filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

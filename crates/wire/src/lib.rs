@@ -3,9 +3,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod atom;
 mod base64;
 pub mod events;
 pub mod frames;
 pub mod limits;
 pub mod memcached;
+pub mod uri;
 pub mod websocket;
+pub mod xml;

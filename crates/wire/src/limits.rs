@@ -44,3 +44,29 @@ pub const EVENT_BYTES_MAX: usize = 4 << 20;
 
 /// Most bytes in a frame of the admin socket, its head apart. More: the stream cannot be read.
 pub const FRAME_BYTES_MAX: usize = 64 << 10;
+
+/// Largest document of XML, in bytes. Larger: it is refused before it is looked at.
+pub const XML_DOCUMENT_BYTES_MAX: usize = 8 << 20;
+
+/// Most elements that are open at once. More: the document is refused.
+pub const XML_DEPTH_MAX: usize = 100;
+
+/// Most elements of a document, so that the values made of it stay in proportion. More: the
+/// document is refused.
+pub const XML_ELEMENTS_MAX: usize = 200_000;
+
+/// Most attributes of an element, namespace declarations among them. More: the document is refused.
+pub const XML_ATTRIBUTES_MAX: usize = 64;
+
+/// Longest value of an attribute, in bytes; a picture within a page may be one. Longer: the
+/// document is refused.
+pub const XML_ATTRIBUTE_BYTES_MAX: usize = 1 << 20;
+
+/// Most namespace declarations that hold at a place of a document. More: the document is refused.
+pub const XML_NAMESPACES_MAX: usize = 64;
+
+/// Most elements directly in an entry or at the head of a feed. More: the document is refused.
+pub const ATOM_CHILDREN_MAX: usize = 10_000;
+
+// The longest attribute fits into a document.
+const _: () = assert!(XML_ATTRIBUTE_BYTES_MAX < XML_DOCUMENT_BYTES_MAX);

@@ -36,3 +36,18 @@ fn frames_of_the_admin_socket() {
 fn streams_of_events() {
     smoke(TARGETS, "events", 40_000);
 }
+
+#[test]
+fn documents_of_xml() {
+    smoke(TARGETS, "xml", 20_000);
+}
+
+#[test]
+fn entries_of_atom() {
+    smoke(TARGETS, "atom-entry", 20_000);
+}
+
+#[test]
+fn documents_of_the_publishing_protocol() {
+    smoke(TARGETS, "atom-service", 20_000);
+}

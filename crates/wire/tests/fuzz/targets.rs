@@ -1,5 +1,9 @@
 //! The targets of the fuzzer: any bytes as what a server of memcached's protocol gets, as what a
-//! client gets, as frames of a WebSocket, as a stream of events and as one of the admin socket.
+//! client gets, as frames of a WebSocket, as a stream of events, as one of the admin socket, and as
+//! documents of XML.
+
+#[path = "atom.rs"]
+mod atom;
 
 use crate::target::Target;
 use wire::events::{self, Event};
@@ -16,6 +20,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "websocket", run: frames, seeds: FRAMES },
     Target { name: "events", run: stream, seeds: STREAMS },
     Target { name: "admin-frames", run: admin_frames, seeds: ADMIN },
+    atom::XML,
+    atom::ATOM_ENTRY,
+    atom::ATOM_SERVICE,
 ];
 
 /// The first byte: whether a server reads, and in what pieces the rest comes.
