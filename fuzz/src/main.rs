@@ -18,6 +18,8 @@ mod model;
 mod operations;
 #[path = "../../crates/query/tests/fuzz/targets.rs"]
 mod query_targets;
+#[path = "../../crates/schema/tests/fuzz/targets.rs"]
+mod schema_targets;
 #[path = "../../crates/repository/tests/fuzz/target.rs"]
 mod target;
 #[path = "../../crates/repository/tests/fuzz/targets.rs"]
@@ -32,6 +34,7 @@ use target::Target;
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
     let below_faces = targets::TARGETS.iter().chain(query_targets::TARGETS);
+    let below_faces = below_faces.chain(schema_targets::TARGETS);
     let below_faces = below_faces.chain(gem_targets::TARGETS).chain(wire_targets::TARGETS);
     let below_faces = below_faces.chain(lab_targets::TARGETS).chain(memcached_targets::TARGETS);
     let targets: Vec<&Target> = below_faces.chain(faces_targets::targets()).collect();

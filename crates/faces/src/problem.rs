@@ -6,7 +6,7 @@ use crate::surface::Template;
 use query::ParameterError;
 use repository::{
     BeginError, CommitError, CommitNumber, Conflict, Contested, Duplicate, Poisoned, ReadError,
-    StageError,
+    SchemaFailure, StageError,
 };
 use std::borrow::Cow;
 
@@ -43,6 +43,7 @@ pub(crate) enum Kind {
     UnsupportedMediaType,
     ForeignHost,
     Unindexable,
+    SchemaMismatch,
     InvalidSettings,
     QueryTooBroad,
     Unprocessable,
@@ -73,7 +74,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 47] = [
+    pub(crate) const ALL: [Self; 48] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -104,6 +105,7 @@ impl Kind {
         Self::UnsupportedMediaType,
         Self::ForeignHost,
         Self::Unindexable,
+        Self::SchemaMismatch,
         Self::InvalidSettings,
         Self::QueryTooBroad,
         Self::Unprocessable,
@@ -164,6 +166,9 @@ impl Kind {
             }
             Self::ForeignHost => ("foreign-host", 421, "The server is not known by that name"),
             Self::Unindexable => ("unindexable", 422, "The document does not fit an index"),
+            Self::SchemaMismatch => {
+                ("schema-mismatch", 422, "The document does not fit the schema")
+            }
             Self::InvalidSettings => {
                 ("invalid-settings", 422, "The collection cannot have these settings")
             }
@@ -415,6 +420,14 @@ fn contested(contested: &Contested) -> serde_json::Value {
     })
 }
 
+fn failure(failure: &SchemaFailure) -> serde_json::Value {
+    serde_json::json!({
+        "path": failure.path,
+        "schema": failure.schema,
+        "reason": failure.reason,
+    })
+}
+
 impl From<Duplicate> for Problem {
     fn from(duplicate: Duplicate) -> Self {
         let Duplicate { collection, index, key, holder } = &duplicate;
@@ -445,6 +458,11 @@ impl From<StageError> for Problem {
             ),
             StageError::MediaTypeTooLong { .. } => {
                 Self::new(Kind::UnsupportedMediaType, error.to_string())
+            }
+            StageError::NotJson { .. } => Self::new(Kind::UnsupportedMediaType, error.to_string()),
+            StageError::Schema(misfit) => {
+                let failures: Vec<_> = misfit.failures.iter().map(failure).collect();
+                Self::new(Kind::SchemaMismatch, misfit.to_string()).with("failures", failures)
             }
             StageError::Index(_) => Self::new(Kind::Unindexable, error.to_string()),
             StageError::Merge { .. } => Self::new(Kind::PatchMismatch, error.to_string()),

@@ -1,6 +1,7 @@
 //! What can go wrong, one enum per kind of operation. A conflict is not here: it is an outcome.
 
 use crate::document::CommitNumber;
+use crate::document_schema::SchemaMisfit;
 use crate::index::{IndexError, IndexRangeError};
 use crate::limits;
 use crate::settings::SettingsError;
@@ -289,6 +290,17 @@ pub enum StageError {
         key: String,
         /// What was expected and what was found.
         why: String,
+    },
+    /// The document does not fit the collection's schema.
+    #[error(transparent)]
+    Schema(#[from] Box<SchemaMisfit>),
+    /// The collection has a schema, and so takes JSON only.
+    #[error("{collection} has a schema and takes application/json; got {media_type}")]
+    NotJson {
+        /// The collection's name.
+        collection: String,
+        /// What came.
+        media_type: String,
     },
     /// The transaction ends the collection.
     #[error("{collection} ends in this transaction, which can do nothing else with it")]

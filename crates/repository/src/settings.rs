@@ -1,5 +1,6 @@
 //! The settings of a collection: what they are, and the JSON text that holds them.
 
+use crate::document_schema::DocumentSchema;
 use crate::durability::Durability;
 use crate::index::{IndexDefinition, IndexDefinitionError, IndexKind, IndexPath};
 use crate::json;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub expiry_ms: Option<u64>,
     /// The indexes; at most 32, each with another name.
     pub indexes: Vec<IndexDefinition>,
+    /// What documents are to fit. Those that were there before are not looked at.
+    pub schema: Option<DocumentSchema>,
 }
 
 /// What becomes of a change to a JSON document that somebody else has changed since it was read.
@@ -62,7 +65,7 @@ pub enum SettingsError {
         got: String,
     },
     /// A member that does not exist.
-    #[error("settings: {at} has no \"{got}\"; it can have {known}")]
+    #[error("settings: {at} has no \"{got}\"{}; it can have {known}", meant(.got, .known))]
     Unknown {
         /// Where.
         at: String,
@@ -82,6 +85,9 @@ pub enum SettingsError {
     /// An index breaks the rules for indexes.
     #[error("settings: {0}")]
     Index(#[from] IndexDefinitionError),
+    /// The schema is none that is taken.
+    #[error("settings: {0}")]
+    Schema(#[from] schema::SchemaError),
     /// Two indexes have the same name.
     #[error("settings: two indexes are called \"{0}\"")]
     RepeatedIndex(String),
@@ -126,21 +132,31 @@ impl Settings {
     pub fn from_json(text: &str) -> Result<Self, SettingsError> {
         let canonical = json::canonicalize(text.as_bytes())?;
         let canonical = String::from_utf8_lossy(&canonical);
-        let [durability, conflict, overwrite, expiry, indexes] = Value::root(&canonical)
-            .members(["durability", "conflict", "overwrite", "expiry", "indexes"])?;
+        let [durability, conflict, overwrite, expiry, indexes, schema] = Value::root(&canonical)
+            .members(["durability", "conflict", "overwrite", "expiry", "indexes", "schema"])?;
         let settings = Self {
             durability: word(durability, DURABILITIES, DURABILITY_WORDS)?,
             conflict: word(conflict, CONFLICTS, CONFLICT_WORDS)?,
             overwrite: word(overwrite, OVERWRITES, OVERWRITE_WORDS)?,
             expiry_ms: expiry.map(|value| value.whole_number()).transpose()?,
             indexes: indexes.map(|value| value.indexes()).transpose()?.unwrap_or_default(),
+            schema: schema.map(|value| DocumentSchema::new(value.text)),
         };
-        settings.check()?;
+        settings.check_all_but_schema()?;
         Ok(settings)
     }
 
-    /// Checks what the types leave open: the expiry, and the indexes.
+    /// Checks what the types leave open: the expiry, the indexes, and the schema, which takes some
+    /// time.
     pub fn check(&self) -> Result<(), SettingsError> {
+        self.check_all_but_schema()?;
+        match &self.schema {
+            Some(schema) => Ok(schema.compile()?),
+            None => Ok(()),
+        }
+    }
+
+    fn check_all_but_schema(&self) -> Result<(), SettingsError> {
         if let Some(ms) = self.expiry_ms.filter(|ms| !(1..=EXACT_MAX).contains(ms)) {
             let (at, got) = ("expiry".to_owned(), ms.to_string());
             return Err(SettingsError::Value { at, expected: EXPIRY_RANGE, got });
@@ -155,6 +171,12 @@ impl Settings {
             }
         }
         Ok(())
+    }
+
+    /// Whether changes of two are merged. Where there is a schema they are not: nobody has checked
+    /// what comes of both.
+    pub(crate) fn merges(&self) -> bool {
+        self.conflict == OnConflict::Merge && self.schema.is_none()
     }
 
     /// The settings as canonical JSON text, without what has its default value.
@@ -178,8 +200,40 @@ impl Settings {
             let indexes: Vec<String> = self.indexes.iter().map(index_json).collect();
             members.push(member("indexes", &format!("[{}]", indexes.join(","))));
         }
+        if let Some(schema) = &self.schema {
+            members.push(member("schema", schema.as_str()));
+        }
         object(&members)
     }
+}
+
+impl SettingsError {
+    /// Where the mistake is, as a JSON Pointer into the settings, as far as that is known.
+    pub fn pointer(&self) -> String {
+        match self {
+            Self::Value { at, .. } | Self::Unknown { at, .. } | Self::Missing { at, .. } => {
+                if at == WHOLE { String::new() } else { format!("/{at}") }
+            }
+            Self::Schema(error) => format!("/schema{}", error.at),
+            Self::Index(_) | Self::RepeatedIndex(_) | Self::TooManyIndexes { .. } => {
+                "/indexes".to_owned()
+            }
+            Self::Json(_) => String::new(),
+        }
+    }
+}
+
+/// The known name that is most like the one that came, if one is.
+fn meant(got: &str, known: &str) -> String {
+    let likeness = |name: &&str| {
+        let same = |(a, b): &(char, char)| a == b;
+        let front = name.chars().zip(got.chars()).take_while(same).count();
+        let back = name.chars().rev().zip(got.chars().rev()).take_while(same).count();
+        front + back
+    };
+    let nearest = known.split(", ").max_by_key(likeness);
+    let nearest = nearest.filter(|name| 2 * likeness(name) >= name.len());
+    nearest.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
 }
 
 fn index_json(index: &IndexDefinition) -> String {

@@ -17,7 +17,6 @@ use crate::lane::Lane;
 use crate::limits::{COLLECTIONS_MAX, VOLATILE_COMMITS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::{self, Change, Write};
-use crate::settings::OnConflict;
 use crate::tranlog::Tranlog;
 use crate::views::{Stay, View, Views};
 use parking_lot::Mutex;
@@ -345,8 +344,7 @@ impl Store {
         places: &mut Option<FxHashMap<Place, usize>>,
         contested: &Contested,
     ) -> bool {
-        let wants =
-            |c: Arc<Collection>| !c.is_plain() && c.shape().settings.conflict == OnConflict::Merge;
+        let wants = |c: Arc<Collection>| !c.is_plain() && c.shape().settings.merges();
         if !self.hot.collection(&contested.collection).is_some_and(wants) {
             return false;
         }

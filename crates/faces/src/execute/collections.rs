@@ -74,7 +74,7 @@ fn configure(
     };
     let changes = match collections::configure(tx, name, current.as_ref(), &next) {
         Ok(changes) => changes,
-        Err(Refused::Settings(error)) => return Err(Refusal::Settings(error.to_string())),
+        Err(Refused::Settings(error)) => return Err(Refusal::Settings(error)),
         Err(Refused::Configure(error)) => return Err(Refusal::Configure(error)),
     };
     let version = match &current {
@@ -116,8 +116,7 @@ fn text(settings: &Document) -> &str {
 
 /// The settings as a GET will show them.
 fn shown(next: String, tx: &Transaction, current: Option<&Document>) -> Result<Document, Refusal> {
-    let settings = repository::Settings::from_json(&next)
-        .map_err(|error| Refusal::Settings(error.to_string()))?;
+    let settings = repository::Settings::from_json(&next).map_err(Refusal::Settings)?;
     let version = current.map(|settings| settings.version).unwrap_or_default();
     let created = current.map_or(tx.time(), |settings| settings.created);
     Ok(Document {

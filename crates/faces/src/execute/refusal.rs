@@ -4,7 +4,9 @@ use crate::limits::STEPS_SHOWN_BYTES_MAX;
 use crate::patch;
 use crate::problem::{Kind, Problem};
 use query::{ParameterError, QueryError};
-use repository::{CollectionName, CommitNumber, ConfigureError, MediaType, ReadError, StageError};
+use repository::{
+    CollectionName, CommitNumber, ConfigureError, MediaType, ReadError, SettingsError, StageError,
+};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
@@ -57,7 +59,7 @@ pub(super) enum Refusal {
     /// A collection that nobody has made.
     NoCollection(CollectionName),
     /// Settings that a collection cannot have.
-    Settings(String),
+    Settings(SettingsError),
     Configure(ConfigureError),
     Read(ReadError),
     Stage(StageError),
@@ -161,7 +163,7 @@ impl From<Refusal> for Problem {
                 Kind::NotFound,
                 format!("there is no collection {name}; the first document in it makes it"),
             ),
-            Refusal::Settings(why) => Self::new(Kind::InvalidSettings, why),
+            Refusal::Settings(error) => settings(&error),
             Refusal::Configure(error) => configure(error),
             Refusal::Read(error) => error.into(),
             Refusal::Stage(error) => error.into(),
@@ -187,11 +189,14 @@ fn query(error: QueryError) -> Problem {
     }
 }
 
+fn settings(error: &SettingsError) -> Problem {
+    Problem::new(Kind::InvalidSettings, error.to_string()).with("pointer", error.pointer())
+}
+
 fn configure(error: ConfigureError) -> Problem {
     match error {
-        ConfigureError::Settings(_) | ConfigureError::Unfit { .. } => {
-            Problem::new(Kind::InvalidSettings, error.to_string())
-        }
+        ConfigureError::Settings(error) => settings(&error),
+        ConfigureError::Unfit { .. } => Problem::new(Kind::InvalidSettings, error.to_string()),
         ConfigureError::Begin(error) => error.into(),
         ConfigureError::Read(error) => error.into(),
         ConfigureError::Commit(error) => error.into(),

@@ -4,6 +4,7 @@ use super::refusal::Refusal;
 use super::work::Work;
 use super::{Thread, collections, patch, transact};
 use crate::acceptable::Acceptable;
+use crate::limits::INLINE_JSON_BYTES_MAX;
 use crate::operation::Written;
 use crate::operation::{Content, Granted, NewKey, Operation, Outcome, Place, Returns, Version};
 use crate::preconditions::{Preconditions, Verdict};
@@ -71,6 +72,7 @@ pub(super) fn step(
         Operation::Put { place, content, preconditions, returns } => {
             let current = tx.get(&place.collection, &place.key)?;
             check(tx, place, (current.as_deref(), preconditions), mode)?;
+            check_thread(tx, &place.collection, content.body.len(), mode)?;
             write(tx, place, content)?;
             let written = written(tx, place, current.is_none(), *returns)?;
             pin(tx, place, preconditions);
@@ -86,12 +88,24 @@ pub(super) fn step(
             Ok(Outcome::Deleted)
         }
         Operation::Create { collection, content, name, returns, .. } => {
+            check_thread(tx, collection, content.body.len(), mode)?;
             create(tx, collection, (content, *returns), name)
         }
         _ => {
             unreachable!("a list holds operations on documents only")
         }
     }
+}
+
+/// Checking a large document against a schema takes long.
+fn check_thread(
+    tx: &mut Transaction,
+    collection: &CollectionName,
+    bytes: usize,
+    mode: Mode<'_>,
+) -> Result<(), Refusal> {
+    let is_long = mode.work.thread.is_reactor && bytes > INLINE_JSON_BYTES_MAX;
+    if is_long && tx.has_schema(collection) { Err(Refusal::Long) } else { Ok(()) }
 }
 
 /// The document to be shown.

@@ -161,3 +161,59 @@ fn what_is_sarsens_own_or_no_end_is_refused() {
     }
     assert_eq!(site.ask(&get("/db/notes/a")).status, 200);
 }
+
+const SCHEMA: &str = concat!(
+    r#"{"schema":{"type":"object","#,
+    r#""properties":{"n":{"type":"integer","minimum":1}},"required":["n"]}}"#
+);
+
+#[test]
+fn a_schema_holds_whichever_way_a_document_comes() {
+    const OPERATIONS: &str = "Content-Type: application/vnd.sarsen.merge+json\r\n";
+    let site = Site::start();
+    let made = send(&site, "PUT", "/db/notes", JSON, SCHEMA);
+    assert_eq!(made.status, 201, "{made:?}");
+    assert_eq!(site.ask(&get("/db/notes?settings")).body, SCHEMA);
+    site.put("/db/notes/a", r#"{"n":1}"#);
+    let listed = r#"[{"op":"put","collection":"notes","key":"x","value":{"n":0}}]"#;
+    let added = r#"[{"op":"add","path":"/n","value":-1}]"#;
+    for (method, path, fields, body) in [
+        ("PUT", "/db/notes/b", JSON, r#"{"n":0}"#),
+        ("POST", "/db/notes", JSON, r#"{"n":0}"#),
+        ("PATCH", "/db/notes/a", MERGE_PATCH, r#"{"n":0}"#),
+        ("PATCH", "/db/notes/a", OPERATIONS, added),
+        ("POST", "/tx", JSON, listed),
+    ] {
+        let reply = send(&site, method, path, fields, body);
+        assert_eq!((reply.status, reply.problem()), (422, "schema-mismatch"), "{path}: {reply:?}");
+        let failure =
+            "\"schema\":\"/properties/n/minimum\",\"reason\":\"expected minimum 1; got 0\"";
+        assert!(reply.body.contains(failure), "{}", reply.body);
+    }
+    let text = send(&site, "PUT", "/db/notes/b", "Content-Type: text/plain\r\n", "x");
+    assert_eq!((text.status, text.problem()), (415, "unsupported-media-type"));
+    // One that is checked on another thread.
+    let large = format!("{{\"n\":0,\"x\":\"{}\"}}", "x".repeat(1 << 20));
+    let reply = send(&site, "PUT", "/db/notes/b", JSON, &large);
+    assert_eq!((reply.status, reply.problem()), (422, "schema-mismatch"));
+    let fits = send(&site, "PUT", "/db/notes/b", JSON, &large.replacen('0', "1", 1));
+    assert_eq!(fits.status, 201, "{fits:?}");
+    assert_eq!(site.ask(&get("/db/notes/a")).body, r#"{"n":1}"#);
+}
+
+#[test]
+fn settings_that_are_wrong_are_told_by_their_place() {
+    let site = Site::start();
+    for (body, pointer, told) in [
+        (r#"{"schema":{"type":"objekt"}}"#, "/schema/type", "a type is one of"),
+        (r#"{"schema":{"$ref":"https://example.com/s"}}"#, "/schema/$ref", "nothing is fetched"),
+        (r#"{"indexes":[{"name":"a","pahts":[]}]}"#, "/indexes/0", r#"did you mean \"paths\"?"#),
+        (r#"{"expiri":1}"#, "", r#"did you mean \"expiry\"?"#),
+        (r#"{"conflict":"marge"}"#, "/conflict", "reject"),
+    ] {
+        let reply = send(&site, "PUT", "/db/notes", JSON, body);
+        assert_eq!((reply.status, reply.problem()), (422, "invalid-settings"), "{reply:?}");
+        let named = format!("\"pointer\":\"{pointer}\"");
+        assert!(reply.body.contains(&named) && reply.body.contains(told), "{body}: {}", reply.body);
+    }
+}

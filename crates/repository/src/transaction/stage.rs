@@ -4,6 +4,7 @@ use super::Transaction;
 use crate::apply::Staged;
 use crate::catalog::COLLECTIONS;
 use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
+use crate::document_schema::DocumentSchema;
 use crate::errors::StageError;
 use crate::hot::{Collection, alive};
 use crate::index;
@@ -51,8 +52,8 @@ impl Transaction {
     /// Stages a merge operation. It must fit what the view sees; should it not fit what is there
     /// when the transaction commits, that is a conflict.
     ///
-    /// Where it can change what a unique index looks at, it counts as a read and a write instead:
-    /// only a known value can be told to be unique.
+    /// Where it can change what a unique index looks at, or the collection has a schema, it counts
+    /// as a read and a write instead: only a known value can be told to be unique, or to fit.
     pub fn merge(
         &mut self,
         collection: &CollectionName,
@@ -69,7 +70,7 @@ impl Transaction {
         };
         operation.check().map_err(refused)?;
         let at = self.known(collection);
-        let is_unique = self.collections[at].1.as_ref().is_some_and(|c| is_unique(c, &operation));
+        let is_unique = self.collections[at].1.as_ref().is_some_and(|c| is_checked(c, &operation));
         let current = match is_unique {
             true => self.get(collection, key)?,
             false => self.look(collection, key)?,
@@ -85,7 +86,7 @@ impl Transaction {
         let mut rows = None;
         if let Some(body) = &merged {
             check_document_bytes(body.len())?;
-            rows = Some(self.check_indexes(at, &MediaType::Json, body)?);
+            rows = Some(self.check_fit(at, &MediaType::Json, body)?);
         }
         let staged = self.find_staged(collection, key);
         let expires = match &current {
@@ -138,20 +139,32 @@ impl Transaction {
         }
     }
 
+    /// Whether documents of the collection have to fit a schema.
+    pub fn has_schema(&mut self, collection: &CollectionName) -> bool {
+        let at = self.known(collection);
+        let collection = self.collections[at].1.as_ref().filter(|c| !c.is_plain());
+        collection.is_some_and(|collection| collection.shape().settings.schema.is_some())
+    }
+
     fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
         let at = self.known(collection);
         self.collections[at].1.as_ref()?.default_expiry(self.view.time)
     }
 
-    /// Whether a document with this body may be in every index of its collection; its rows there.
-    fn check_indexes(
+    /// Whether a document with this body may be in its collection and in every index of it; its
+    /// rows there. Every write of a document comes through here.
+    fn check_fit(
         &self,
         collection: usize,
         media_type: &MediaType,
         body: &Bytes,
     ) -> Result<usize, StageError> {
         let collection = self.collections[collection].1.as_ref().filter(|c| !c.is_plain());
-        let Some(shape) = collection.map(|collection| collection.shape()) else { return Ok(0) };
+        let Some(collection) = collection else { return Ok(0) };
+        let shape = collection.shape();
+        if let Some(schema) = &shape.settings.schema {
+            check_schema(schema, collection, (media_type, body))?;
+        }
         let document = self.document(media_type.clone(), body.clone(), None, None);
         let mut rows = 0;
         for index in &shape.indexes {
@@ -169,7 +182,7 @@ impl Transaction {
         let rows = match &change {
             Change::Put { media_type, body, .. } => {
                 let known = self.known(collection);
-                self.check_indexes(known, media_type, body)?
+                self.check_fit(known, media_type, body)?
             }
             _ => 0,
         };
@@ -303,14 +316,33 @@ impl Transaction {
     }
 }
 
-/// Whether a unique index looks at something that `operation` can change.
-fn is_unique(collection: &Collection, operation: &Merge) -> bool {
+/// Whether something has to be known of what `operation` makes: a unique index looks at what it can
+/// change, or there is a schema.
+fn is_checked(collection: &Collection, operation: &Merge) -> bool {
     if collection.is_plain() {
         return false;
     }
     let shape = collection.shape();
+    if shape.settings.schema.is_some() {
+        return true;
+    }
     let mut unique = shape.indexes.iter().filter(|index| index.definition.unique);
     unique.any(|index| index.definition.paths.iter().any(|path| operation.may_change(&path.path)))
+}
+
+fn check_schema(
+    schema: &DocumentSchema,
+    collection: &Collection,
+    (media_type, body): (&MediaType, &Bytes),
+) -> Result<(), StageError> {
+    let name = collection.name.as_str();
+    match (media_type, std::str::from_utf8(body)) {
+        (MediaType::Json, Ok(text)) => Ok(schema.check(name, text).map_err(Box::new)?),
+        _ => Err(StageError::NotJson {
+            collection: name.to_owned(),
+            media_type: media_type.as_str().to_owned(),
+        }),
+    }
 }
 
 fn check_rows(rows: usize) -> Result<(), StageError> {
