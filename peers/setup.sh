@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the servers that are measured beside Sarsen, below the build folder: those of `make
-# bench-documents`, or with the argument `pages` those of `make bench-pages`. What is built already
-# stays. Programs that Debian has are installed if they are missing.
+# bench-documents`, or with the argument `pages` those of `make bench-pages`, with `atompub` those of
+# `make bench-atompub`. What is built already stays. Programs that Debian has are installed if they are missing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -23,6 +23,26 @@ if [ "${1:-}" = pages ]; then
     exit
 fi
 
+# A Maven project and the sums of its libraries.
+maven() {
+    echo "peers: building peers/$1" >&2
+    mkdir -p "$build/$1"
+    place=$(cd "$build/$1" && pwd)
+    mvn --batch-mode --quiet --file "peers/$1/pom.xml" "-Dpeer.directory=$place" compile >&2 ||
+        fail "peers/$1 could not be built; see above"
+    (cd "$place/lib" && sha256sum --check --strict --quiet) <"peers/$1/dependencies.sha256" >&2 ||
+        fail "a library is not the one that peers/$1/dependencies.sha256 names: delete $place"
+    expected=$(wc -l <"peers/$1/dependencies.sha256")
+    [ "$(find "$place/lib" -name '*.jar' | wc -l)" = "$expected" ] ||
+        fail "there are other libraries than those of dependencies.sha256: delete $place"
+}
+
+if [ "${1:-}" = atompub ]; then
+    scripts/setup.sh java javac mvn apache2 taskset
+    maven abdera
+    exit
+fi
+
 scripts/setup.sh nginx h2load openssl java javac mvn
 
 # Where the archive from go.dev puts it; a shell that is no login shell may not look there.
@@ -30,7 +50,7 @@ PATH=$PATH:/usr/local/go/bin
 command -v go >/dev/null ||
     fail "go is missing, and Debian 12's is too old: install 1.25 or later (https://go.dev/dl)"
 
-mkdir -p "$build/xenon" "$build/pocketbase"
+mkdir -p "$build/pocketbase"
 target=$(cd "$build" && pwd)
 
 echo "peers: building peers/pocketbase" >&2
@@ -38,11 +58,4 @@ echo "peers: building peers/pocketbase" >&2
 (cd peers/pocketbase && go build -mod=readonly -o "$target/pocketbase/peer" .) ||
     fail "peers/pocketbase could not be built; see above"
 
-echo "peers: building peers/xenon" >&2
-mvn --batch-mode --quiet --file peers/xenon/pom.xml "-Dpeer.directory=$target/xenon" compile >&2 ||
-    fail "peers/xenon could not be built; see above"
-(cd "$target/xenon/lib" && sha256sum --check --strict --quiet) <peers/xenon/dependencies.sha256 >&2 ||
-    fail "a library is not the one that peers/xenon/dependencies.sha256 names: delete $target/xenon"
-expected=$(wc -l <peers/xenon/dependencies.sha256)
-[ "$(find "$target/xenon/lib" -name '*.jar' | wc -l)" = "$expected" ] ||
-    fail "there are other libraries than those of dependencies.sha256: delete $target/xenon"
+maven xenon

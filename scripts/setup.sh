@@ -45,6 +45,7 @@ is_there() {
     python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;
     # Of Debian's Python, where there is another, too.
     python3-websockets) /usr/bin/python3 -c 'import websockets' 2>/dev/null ;;
+    libatompub-perl) /usr/bin/perl -e 'use Atompub::Client' 2>/dev/null ;;
     postgres) ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 ;;
     *) command -v "$1" >/dev/null ;;
     esac
