@@ -4,6 +4,7 @@
 #   make demo ONCE=1   the same, then stop; fails if there was an error
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
+#   make bench-blobs   measure a large file to the server and back beside nginx, in some minutes
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-lab     measure the lab beside wrk, oha and k6, in some minutes
@@ -65,7 +66,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
-.PHONY: setup build demo test conformance types browser soak bench bench-documents bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-documents bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -128,6 +129,11 @@ bench-documents: build
 	@peers/setup.sh
 	cargo xtask bench-documents $(if $(SMOKE),1 1,$(ROUNDS) $(SECONDS)) $(SMOKE) \
 	    $(if $(ONLY),--only '$(ONLY)') $(if $(SIDES),--sides $(SIDES))
+
+# A file of MEBIBYTES, beside nginx.
+bench-blobs: build
+	@scripts/setup.sh nginx
+	cargo xtask bench-blobs $(ROUNDS) $(or $(MEBIBYTES),1024)
 
 bench-lab: build
 	@scripts/setup.sh nginx wrk taskset

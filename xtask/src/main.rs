@@ -9,6 +9,7 @@ mod tidy;
 
 use bench::Bench;
 use bench::BenchError;
+use bench::blobs::{self, Blobs};
 use bench::documents::{self, Documents, Side};
 use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
@@ -29,6 +30,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure the counter as it was in October 2007
        cargo xtask bench-memcached ROUNDS SECONDS [--only TEXT] [--same]
                                             measure its cache beside memcached
+       cargo xtask bench-blobs ROUNDS MEBIBYTES
+                                            measure a large file to it and back beside nginx
        cargo xtask bench-operation SECONDS  commits beside backup, export and the like, all at once
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
@@ -47,6 +50,10 @@ fn main() -> ExitCode {
         },
         ["bench-glass", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure_counter(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-blobs", rounds, mebibytes] => match (rounds.parse(), mebibytes.parse()) {
+            (Ok(rounds), Ok(mebibytes)) => measure_blobs(rounds, mebibytes),
             _ => usage(),
         },
         ["bench-operation", seconds] => match seconds.parse() {
@@ -176,6 +183,16 @@ fn ended(outcome: Result<(), BenchError>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn measure_blobs(rounds: usize, mebibytes: u64) -> ExitCode {
+    let target = target();
+    report(blobs::run(&Blobs {
+        rounds,
+        mebibytes,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-blobs"),
+    }))
 }
 
 fn measure_operation(seconds: u64) -> ExitCode {

@@ -167,6 +167,7 @@ pub(crate) fn settings(
     Ok(entry.map(|CollectionEntry { settings, version, created, updated, .. }| Document {
         media_type: MediaType::Json,
         body: Bytes::from(settings.to_json()),
+        blob: None,
         version,
         created,
         updated,

@@ -276,7 +276,8 @@ mod tests {
 
     fn answer(wait_for: u64) -> AppOutcome {
         let wait_for = CommitNumber(wait_for);
-        Ok(gem::Reply { status: 200, headers: Vec::new(), body: Bytes::new(), wait_for })
+        let body = Bytes::new();
+        Ok(gem::Reply { status: 200, headers: Vec::new(), body, blob: None, wait_for })
     }
 
     /// Whether the gate's task would run now.

@@ -44,6 +44,16 @@ pub const URI_BYTES_MAX: usize = 8 << 10;
 /// Body of one request, in bytes. More: 413, and the connection is closed.
 pub const BODY_BYTES_MAX: usize = repository::limits::DOCUMENT_BYTES_MAX;
 
+/// Content of a document that is not JSON, in bytes. More: 413, and the connection is closed.
+pub const UPLOAD_BYTES_MAX: u64 = 16 << 30;
+
+/// Bytes of it that are written together. An upload has three times as many in memory at most,
+/// which count as those of other bodies do.
+pub const UPLOAD_BATCH_BYTES: usize = 512 << 10;
+
+/// Threads of one reactor that read and write the files of blobs. What is more waits its turn.
+pub const DISK_THREADS_MAX: usize = 4;
+
 /// Request bodies in the memory of one reactor together, in bytes. More: 503 with Retry-After.
 pub const BODY_MEMORY_BYTES_MAX: usize = 128 << 20;
 
@@ -252,6 +262,7 @@ const _: () = assert!(WATCH_EVERY.as_millis() < 1_000);
 const _: () = assert!(URI_BYTES_MAX < HEADER_BYTES_MAX);
 const _: () = assert!(HEADER_BYTES_MAX < READ_BUFFER_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < BODY_MEMORY_BYTES_MAX);
+const _: () = assert!(UPLOAD_BYTES_MAX <= repository::limits::BLOB_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < REPLY_MEMORY_BYTES_MAX / 2);
 const _: () = assert!(REPLY_UNCOUNTED_BYTES_MAX < STREAM_SEND_BYTES_MAX);
 const _: () = assert!(REPLY_UNWATCHED_BYTES_MAX < REPLY_UNCOUNTED_BYTES_MAX);

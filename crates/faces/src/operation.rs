@@ -9,7 +9,7 @@ use bytes::Bytes;
 use query::{Listed, Query};
 use repository::{
     CollectionName, CommitNumber, Document, Durability, Ending, Isolation, Key, KeyRandomness,
-    MediaType,
+    MediaType, PinnedBlob,
 };
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub(crate) struct Place {
 pub(crate) struct Content {
     pub media_type: MediaType,
     pub body: Bytes,
+    /// Where the content is, if it is not in `body`.
+    pub blob: Option<PinnedBlob>,
 }
 
 /// What a reply to a write shows of the document.
@@ -134,6 +136,8 @@ pub(crate) struct Executed {
 pub(crate) enum Outcome {
     /// The document as stored.
     Found(Arc<Document>),
+    /// The document, whose content is in a file of its own.
+    FoundBlob(Arc<Document>, PinnedBlob),
     /// The asker has this version already.
     NotModified { version: CommitNumber },
     /// There is no document. Only in a list; elsewhere that is a problem.

@@ -103,6 +103,7 @@ mod tests {
         Document {
             media_type: MediaType::Json,
             body: Bytes::from_static(b"1"),
+            blob: None,
             version: CommitNumber(7),
             created: Timestamp(1_000),
             updated: Timestamp(10_999),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 /// What the requests of one reactor share.
 pub(crate) struct Reactor {
@@ -38,6 +38,8 @@ pub(crate) struct Reactor {
     pub replies: Rc<Replies>,
     /// Turns on the threads for work that would hold up the reactor.
     pub turns: Arc<Semaphore>,
+    /// Threads for the files of blobs.
+    pub disk: Disk,
     /// The tokens, as this reactor knows them.
     pub guard: Guard,
     pub meter: Arc<Meter>,
@@ -128,11 +130,46 @@ impl Reactor {
     }
 }
 
+/// Threads of a reactor that wait for the disk, so that it does not.
+#[derive(Clone)]
+pub(crate) struct Disk {
+    turns: Arc<Semaphore>,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        Self { turns: Arc::new(Semaphore::new(limits::DISK_THREADS_MAX)) }
+    }
+}
+
+impl Disk {
+    /// Begins `work` when it is its turn.
+    pub(crate) async fn start<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let turn =
+            Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        })
+    }
+
+    /// Runs `work` when it is its turn.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        self.start(work).await.await.map_err(|panic| Problem::internal(&panic))
+    }
+}
+
 /// The runtime of one reactor; it can only be used on the thread that makes it.
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::LocalRuntime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(limits::BLOCKING_THREADS_MAX)
+        .max_blocking_threads(limits::BLOCKING_THREADS_MAX + limits::DISK_THREADS_MAX)
         .build_local(tokio::runtime::LocalOptions::default())
 }
 

@@ -54,6 +54,11 @@ impl Replies {
         Ok(Bytes::from_owner(Counted { body, waiting_bytes }))
     }
 
+    /// Whether there are as many as may be.
+    pub(crate) fn are_full(&self) -> bool {
+        self.waiting_bytes.load(Ordering::Relaxed) >= self.max_bytes
+    }
+
     /// What a client has to take of its replies in each stretch of the write timeout, in bytes.
     pub(crate) fn least_bytes(&self) -> usize {
         if self.waiting_bytes.load(Ordering::Relaxed) > self.max_bytes / 2 {

@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::observe::{
     AccessLog, AccessLogTarget, LogWriter, Meter, Observer, OtherFigures, Watch, Watcher,
 };
-use crate::reactor::{self, Drain, Reactor};
+use crate::reactor::{self, Disk, Drain, Reactor};
 use crate::replies::Replies;
 use crate::tls::{Handshakes, Tls, TlsError, TlsOptions};
 use repository::Repository;
@@ -426,6 +426,7 @@ impl Seed {
             log: self.log,
             observer: self.observer,
             turns: Arc::new(Semaphore::new(limits::BLOCKING_THREADS_MAX)),
+            disk: Disk::default(),
             timeouts: self.timeouts,
             development: self.development,
             live: self.live,

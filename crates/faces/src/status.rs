@@ -6,7 +6,9 @@ use hyper::StatusCode;
 /// The status of an outcome.
 pub(crate) fn of(outcome: &Outcome) -> StatusCode {
     match outcome {
-        Outcome::Found(_) | Outcome::Listed(_) | Outcome::Page(_) => StatusCode::OK,
+        Outcome::Found(_) | Outcome::FoundBlob(..) | Outcome::Listed(_) | Outcome::Page(_) => {
+            StatusCode::OK
+        }
         Outcome::NotModified { .. } => StatusCode::NOT_MODIFIED,
         Outcome::Absent => StatusCode::NOT_FOUND,
         Outcome::Written(written) if written.is_new => StatusCode::CREATED,

@@ -212,14 +212,18 @@ pub(crate) static TABLE: &[Row] = &[
             IF_NONE_MATCH,
             IF_MODIFIED,
             IF_UNMODIFIED,
+            header("Range", "bytes=FIRST-LAST, of a document that is not JSON"),
+            header("If-Range", "the ETag of which Range is meant"),
         ],
         accepts: &[],
         responses: &[
             reply(200, "the document", Content::Document, &["ETag", "Last-Modified"]),
+            reply(206, "a part of it", Content::Document, &["ETag", "Content-Range"]),
             reply(304, "you have this version", Content::None, &["ETag"]),
             NOT_FOUND,
             problem(406, "the document has another media type"),
             FAILED,
+            reply(416, "it has no such part", Content::None, &["Content-Range"]),
         ],
     },
     Row {

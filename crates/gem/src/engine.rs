@@ -24,6 +24,7 @@ use crate::tasks::Definition;
 use crate::thrown::Thrown;
 use crate::urlencoded::DecodeError;
 use bytes::Bytes;
+use repository::{Content, PinnedBlob};
 use rquickjs::module::Evaluated;
 use rquickjs::{Array, Context, Ctx, Function, Module, Object, Persistent, Runtime, Value};
 use service::Calls;
@@ -234,7 +235,8 @@ impl Engine {
         self.run_jobs()?;
         let ended = self.enter(|ctx| {
             let finish = self.entry.finish.clone().restore(ctx)?;
-            finish.call::<_, Option<Array>>(())?.map(|parts| read_answer(ctx, &parts)).transpose()
+            let parts = finish.call::<_, Option<Array>>(())?;
+            parts.map(|parts| read_answer(ctx, &self.slot, &parts)).transpose()
         })?;
         let Some((answer, ending)) = ended else { return Ok(None) };
         // Making the reply may have called into the application once more.
@@ -319,7 +321,11 @@ enum AnswerEnd {
 }
 
 /// What `finish` in `turn.js` returns.
-fn read_answer<'js>(ctx: &Ctx<'js>, parts: &Array<'js>) -> rquickjs::Result<(Answer, AnswerEnd)> {
+fn read_answer<'js>(
+    ctx: &Ctx<'js>,
+    slot: &Slot,
+    parts: &Array<'js>,
+) -> rquickjs::Result<(Answer, AnswerEnd)> {
     let mut headers = Vec::new();
     if let Some(media_type) = parts.get::<Option<String>>(1)? {
         headers.push(("content-type".to_owned(), media_type));
@@ -328,7 +334,8 @@ fn read_answer<'js>(ctx: &Ctx<'js>, parts: &Array<'js>) -> rquickjs::Result<(Ans
     while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
         headers.push((name, value));
     }
-    let answer = Answer { status: parts.get(0)?, headers, body: read_body(parts.get(2)?)? };
+    let (body, blob) = read_body(slot, parts.get(2)?)?;
+    let answer = Answer { status: parts.get(0)?, headers, body, blob };
     let ending = match (parts.get::<bool>(4)?, parts.get::<Option<Array>>(5)?) {
         (false, _) => AnswerEnd::Commit,
         (true, None) => AnswerEnd::Refuse,
@@ -337,14 +344,23 @@ fn read_answer<'js>(ctx: &Ctx<'js>, parts: &Array<'js>) -> rquickjs::Result<(Ans
     Ok((answer, ending))
 }
 
-/// A text, or a list with bytes in base64.
-fn read_body(body: Value<'_>) -> rquickjs::Result<Bytes> {
+/// A text, a list with bytes in base64, or the number of content that the run has by reference.
+fn read_body(slot: &Slot, body: Value<'_>) -> rquickjs::Result<(Bytes, Option<PinnedBlob>)> {
     if body.is_string() {
-        return Ok(body.get::<String>()?.into());
+        return Ok((body.get::<String>()?.into(), None));
+    }
+    let wrong = |why: &'static str| rquickjs::Error::new_from_js_message("body", "bytes", why);
+    if body.is_number() {
+        let number = body.get::<usize>()?;
+        let stored = slot.with(|turn| turn.stored_at(number));
+        return match stored.map_err(|_| wrong("it is of another request"))? {
+            Content::Inline(bytes) => Ok((bytes, None)),
+            Content::Blob(blob) => Ok((Bytes::new(), Some(blob))),
+        };
     }
     let text: String = Array::from_value(body)?.get(0)?;
-    let wrong = || rquickjs::Error::new_from_js_message("body", "bytes", "it is not base64");
-    base64::decode(&text).map(Bytes::from).ok_or_else(wrong)
+    let bytes = base64::decode(&text).ok_or_else(|| wrong("it is not base64"))?;
+    Ok((bytes.into(), None))
 }
 
 /// The application being loaded.

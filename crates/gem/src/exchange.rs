@@ -3,7 +3,7 @@
 use crate::errors::Failure;
 use crate::worker::panic_text;
 use bytes::Bytes;
-use repository::CommitNumber;
+use repository::{CommitNumber, PinnedBlob};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A request for the application.
@@ -39,6 +39,8 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
+    /// What is sent in the place of `body`: a document's content, too large for memory.
+    pub blob: Option<PinnedBlob>,
     /// See above: the newest commit that the reply may reveal.
     pub wait_for: CommitNumber,
 }

@@ -42,6 +42,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:results", include_str!("js/results.js")),
     ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:session", include_str!("js/session.js")),
+    ("sarsen:stored", include_str!("js/stored.js")),
     ("sarsen:request", include_str!("js/request.js")),
     ("sarsen:tasks", include_str!("js/tasks.js")),
     ("sarsen:turn", include_str!("js/turn.js")),

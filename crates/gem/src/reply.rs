@@ -4,7 +4,7 @@ use crate::exchange::Reply;
 use crate::limits::REPLY_FIELDS_MAX;
 use crate::route::Ending;
 use bytes::Bytes;
-use repository::CommitNumber;
+use repository::{CommitNumber, PinnedBlob};
 use thiserror::Error;
 
 /// Why a reply cannot be sent.
@@ -32,6 +32,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
+    /// What is sent in the place of `body`.
+    pub(crate) blob: Option<PinnedBlob>,
 }
 
 impl Answer {
@@ -48,7 +50,8 @@ impl Answer {
             return Err(ReplyError::Status(self.status));
         }
         // RFC 9110 §15.3.5, §15.3.6 and §15.4.5.
-        if matches!(self.status, 204 | 205 | 304) && !self.body.is_empty() {
+        if matches!(self.status, 204 | 205 | 304) && (!self.body.is_empty() || self.blob.is_some())
+        {
             return Err(ReplyError::Body(self.status));
         }
         Ok(self)
@@ -70,12 +73,13 @@ impl Answer {
     }
 
     fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Bytes::new() }
+        Self { status, headers: Vec::new(), body: Bytes::new(), blob: None }
     }
 
     /// The reply, which reveals no commit after `wait_for`.
     pub(crate) fn reply(self, wait_for: CommitNumber) -> Reply {
-        Reply { status: self.status, headers: self.headers, body: self.body, wait_for }
+        let Self { status, headers, body, blob } = self;
+        Reply { status, headers, body, blob, wait_for }
     }
 
     /// A small page for a request that no handler took.
@@ -88,6 +92,7 @@ impl Answer {
                  <title>{title}</title><h1>{title}</h1>\n"
             )
             .into(),
+            blob: None,
         }
     }
 
@@ -147,7 +152,8 @@ mod tests {
 
     fn answer(status: u16, fields: usize, bytes: usize) -> Result<Answer, ReplyError> {
         let headers = vec![(String::new(), String::new()); fields];
-        Answer { status, headers, body: vec![b'a'; bytes].into() }.checked(MOST)
+        let body = vec![b'a'; bytes].into();
+        Answer { status, headers, body, blob: None }.checked(MOST)
     }
 
     #[test]

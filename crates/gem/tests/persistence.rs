@@ -3,7 +3,7 @@
 
 mod support;
 
-use repository::MediaType;
+use repository::{CollectionName, Key, MediaType};
 use support::{START_MS, site};
 
 #[test]
@@ -360,4 +360,54 @@ fn time_and_randomness_are_the_requests() {
     assert_eq!(site.text("/"), r#"[true,true,5,2020,0,true,"undefined",true,true,[],"Date",true]"#);
     site.pass(5);
     assert_eq!(site.text("/now"), format!("[{}]", START_MS + 5));
+}
+
+/// Content in a file of its own, as `/db` stores it.
+fn store_large(site: &support::Site, bytes: &[u8]) {
+    let repository = &site.repository;
+    let mut writer = repository.blob_writer(u64::MAX);
+    writer.write(bytes).unwrap();
+    let content = writer.finish().unwrap();
+    let mut transaction = repository.begin().unwrap();
+    let (photos, key) = (CollectionName::new("photos").unwrap(), Key::new("a").unwrap());
+    let png = MediaType::Other("image/png".into());
+    transaction.put_content(&photos, &key, png, &content, None).unwrap();
+    transaction.commit().unwrap();
+}
+
+#[test]
+fn large_content_is_sent_and_put_by_reference_and_never_read() {
+    let site = site(
+        r#"app.get("/meta", ({ db }) => ({ ...db.photos.stored("a"), ...db.photos.meta("a") }));
+           app.get("/photo", ({ db }) => db.photos.stored("a"));
+           app.get("/copy", ({ db }) => {
+             db.kept.putStored("b", db.photos.stored("a"), { mediaType: "image/x-test" });
+             db.photos.expire("a", { expiresIn: "1h" });
+           });
+           app.get("/bytes", ({ db }) => db.photos.getBytes("a"));
+           let old;
+           app.get("/keep", ({ db }) => { old = db.photos.stored("a"); });
+           app.get("/old", () => old);
+           app.get("/small", ({ db }) => db.small.stored("s"));
+           app.get("/none", ({ db }) => String(db.photos.stored("no")));"#,
+    );
+    let bytes = vec![7; 3_000_000];
+    store_large(&site, &bytes);
+    site.store_as(("small", "s"), MediaType::Other("text/plain".into()), "little", None);
+    let meta = site.text("/meta");
+    assert!(meta.contains(r#""size":3000000"#) && meta.contains(r#""hash":""#), "{meta}");
+    let photo = site.get("/photo");
+    let blob = photo.blob.as_ref().unwrap();
+    assert_eq!((blob.reference().length, photo.body.len()), (3_000_000, 0));
+    assert_eq!(support::header(&photo, "content-type"), Some("image/png"));
+    site.get("/copy");
+    for (collection, key) in [("kept", "b"), ("photos", "a")] {
+        let document = site.document(collection, key).unwrap();
+        assert_eq!(document.blob, Some(blob.reference()), "{collection}");
+    }
+    assert!(site.document("photos", "a").unwrap().expires.is_some());
+    assert!(site.failure("/bytes").contains("never read into memory"));
+    site.get("/keep");
+    assert!(site.failure("/old").contains("the request is over"));
+    assert_eq!((site.text("/small"), site.text("/none")), ("little".into(), "undefined".into()));
 }

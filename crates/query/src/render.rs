@@ -92,7 +92,7 @@ fn append_value(query: &Query, document: &Document, out: &mut String) {
             format_args!(
                 ",\"media_type\":{},\"size\":{}",
                 json::quote(document.media_type.as_str()),
-                document.body.len()
+                document.length()
             ),
         ),
         (Some(text), None) => {

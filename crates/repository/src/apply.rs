@@ -194,7 +194,7 @@ fn plan(
         // It will be made with its first document, and has no index yet.
         None => {
             let after = document.as_ref().and_then(Option::as_deref);
-            Ok(rows::expiry_changes(None, after))
+            Ok(rows::own_changes(None, after))
         }
     };
     let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
@@ -241,9 +241,13 @@ fn carry_out(
         None => create(state, at, &write.collection, changed),
     };
     for row in rows {
-        let document = row.is_added.then(|| Arc::new(row_document(at)));
+        let body = row.body();
+        let document = row.is_added.then(|| Arc::new(Document { body, ..row_document(at) }));
+        let is_new = row_is_new && document.is_some() && !row.may_be_there;
+        if let Some(hash) = row.loses() {
+            state.hot.unnamed.note(hash, at.0);
+        }
         let (rows, row) = row.place(state.hot, &collection, &write.key);
-        let is_new = row_is_new && document.is_some();
         install(state, at.0, (&rows, None, &row), (document, is_new), changed);
     }
     if let Some(document) = document {
@@ -285,6 +289,7 @@ fn resolve(
     let document = |media_type, body, expires| Document {
         media_type,
         body,
+        blob: None,
         version: number,
         created,
         updated: time,
@@ -292,8 +297,9 @@ fn resolve(
     };
     match &write.change {
         Change::Delete | Change::Remove(_) => Ok(Some(None)),
-        Change::Put { media_type, body, expires } => {
-            Ok(Some(Some(document(media_type.clone(), body.clone(), *expires))))
+        Change::Put { media_type, body, blob, expires } => {
+            let document = document(media_type.clone(), body.clone(), *expires);
+            Ok(Some(Some(Document { blob: *blob, ..document })))
         }
         Change::Merge(operations) => {
             let expires = current.as_ref().map_or(expires, |current| current.expires);
@@ -340,7 +346,7 @@ fn merged(
         let document = document.filter(|d| d.media_type == MediaType::Json)?;
         std::str::from_utf8(&document.body).ok().map(str::to_owned)
     };
-    let Change::Put { media_type: MediaType::Json, body, expires } = mine else {
+    let Change::Put { media_type: MediaType::Json, body, expires, .. } = mine else {
         return Err(Vec::new());
     };
     let (Some(base), Some(theirs)) = (text(base), text(theirs)) else { return Err(Vec::new()) };
@@ -350,7 +356,8 @@ fn merged(
     if body.len() > DOCUMENT_BYTES_MAX || !is_unique {
         return Err(Vec::new());
     }
-    Ok(Change::Put { media_type: MediaType::Json, body: tight(body.as_bytes()), expires: *expires })
+    let (media_type, body) = (MediaType::Json, tight(body.as_bytes()));
+    Ok(Change::Put { media_type, body, blob: None, expires: *expires })
 }
 
 /// The text of the catalog's document after `change`. `Some(None)`: there is none any more;
@@ -434,6 +441,7 @@ fn row_document((number, time): (CommitNumber, Timestamp)) -> Document {
     Document {
         media_type: MediaType::Json,
         body: Bytes::new(),
+        blob: None,
         version: number,
         created: time,
         updated: time,

@@ -18,6 +18,11 @@ pub(crate) const COLLECTIONS_ID: u32 = 1;
 pub(crate) const EXPIRY_ID: u32 = 2;
 pub(crate) const VOLATILE_EXPIRY_ID: u32 = 3;
 
+/// The rows that say which documents name which blobs, of collections that are logged and of those
+/// that are not. Ids are given from below, and never come so far.
+pub(crate) const BLOBS_ID: u32 = 0xffff_fffe;
+pub(crate) const VOLATILE_BLOBS_ID: u32 = 0xffff_fffd;
+
 /// A change of a collection's settings or of the state of its indexes: an intent, resolved in
 /// `apply`, where ids are given.
 #[derive(Clone, Debug, PartialEq)]

@@ -32,6 +32,8 @@ pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
 /// As `checkpoint`, and keeps what the engine holds then.
 pub(crate) fn pinned(store: &Store) -> Result<(EnginePin, StateRow), CheckpointError> {
     let mut engine_holds = store.engine_work.lock();
+    // Blobs that are named at that commit must stay until the state is pinned.
+    let _held = store.views.pin_memory();
     let row = bring(store, &mut engine_holds)?;
     // Nothing joins the engine while this is locked, so the state is exactly this commit.
     let pin = store.views.pin_engine(|| store.engine.state(row.commit));

@@ -1,5 +1,6 @@
 //! A document: a representation (media type and bytes) with its meta.
 
+use crate::blobs::BlobReference;
 use bytes::Bytes;
 use std::fmt;
 use std::sync::Arc;
@@ -50,8 +51,10 @@ impl MediaType {
 pub struct Document {
     /// What `body` is.
     pub media_type: MediaType,
-    /// The stored bytes, served as they are.
+    /// The stored bytes, served as they are; none, where they are a blob.
     pub body: Bytes,
+    /// Where the bytes are, if they are not in `body`. Never so for JSON.
+    pub blob: Option<BlobReference>,
     /// The commit that wrote this version.
     pub version: CommitNumber,
     /// The time of the commit that created the document.
@@ -70,6 +73,11 @@ pub(crate) fn tight(bytes: &[u8]) -> Bytes {
 }
 
 impl Document {
+    /// How many bytes its content has, wherever they are.
+    pub fn length(&self) -> u64 {
+        self.blob.map_or(self.body.len() as u64, |blob| blob.length)
+    }
+
     /// Whether the document is invisible to a view taken at `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|at| at <= now)

@@ -11,7 +11,7 @@ use crate::at_rest::{
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::errors::{OpenError, ReadError, ViewTooOld};
 use crate::range::Direction;
-use crate::record::{DecodeError, Reader, put_representation};
+use crate::record::{DecodeError, Reader, put_at_rest};
 use bytes::Bytes;
 use lsm_tree::config::{BlockSizePolicy, CompressionPolicy};
 use lsm_tree::{
@@ -302,8 +302,7 @@ fn encode_document(document: &Document) -> Vec<u8> {
     row.extend_from_slice(&document.version.0.to_le_bytes());
     row.extend_from_slice(&document.created.0.to_le_bytes());
     row.extend_from_slice(&document.updated.0.to_le_bytes());
-    put_representation(&document.media_type, document.expires, &mut row);
-    row.extend_from_slice(&document.body);
+    put_at_rest(document, &mut row);
     row
 }
 
@@ -313,9 +312,10 @@ fn decode_document(row: &[u8]) -> Result<Arc<Document>, ReadError> {
         let version = CommitNumber(reader.u64()?);
         let created = Timestamp(reader.u64()?);
         let updated = Timestamp(reader.u64()?);
-        let (media_type, expires) = reader.representation()?;
+        let (media_type, expires, is_blob) = reader.representation_at_rest()?;
+        let blob = if is_blob { Some(reader.blob(&media_type)?) } else { None };
         let body = reader.rest();
-        Ok(Arc::new(Document { media_type, body, version, created, updated, expires }))
+        Ok(Arc::new(Document { media_type, body, blob, version, created, updated, expires }))
     };
     decode().map_err(decode_error)
 }
@@ -332,6 +332,7 @@ mod tests {
         Document {
             media_type: MediaType::Json,
             body: Bytes::from(vec![b'1'; bytes]),
+            blob: None,
             version: CommitNumber(version),
             created: Timestamp(0),
             updated: Timestamp(version),

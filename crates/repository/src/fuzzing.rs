@@ -72,6 +72,7 @@ fn document(text: &str) -> Document {
     Document {
         media_type: MediaType::Json,
         body: Bytes::copy_from_slice(text.as_bytes()),
+        blob: None,
         version: CommitNumber(1),
         created: Timestamp(0),
         updated: Timestamp(0),

@@ -7,6 +7,7 @@
 mod apply;
 mod at_rest;
 mod attempt;
+mod blobs;
 mod catalog;
 mod checkpoint;
 mod configure;
@@ -55,6 +56,10 @@ mod verify;
 mod views;
 
 pub use attempt::{Attempt, Ran, RunError};
+pub use blobs::{
+    BlobError, BlobHash, BlobReader, BlobReference, BlobStats, BlobWriter, Content, OnBlobRemoval,
+    PinnedBlob,
+};
 pub use configure::{BuildFailure, IndexState, IndexStatus};
 pub use conflict::{Conflict, Contested};
 pub use contention::ContendedDocument;

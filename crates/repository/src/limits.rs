@@ -13,6 +13,25 @@ pub const KEY_BYTES_MAX: usize = 512;
 /// Largest document body, in bytes. Larger: `StageError::DocumentTooLarge`.
 pub const DOCUMENT_BYTES_MAX: usize = 8 << 20;
 
+/// Most bytes of content that is not JSON in a document itself, where it comes by a `BlobWriter`.
+/// More: it is a blob.
+pub const DOCUMENT_INLINE_BYTES_MAX: usize = 64 << 10;
+
+/// Largest blob, in bytes. Larger, or larger than whoever writes it allows: `BlobError::TooLarge`.
+pub const BLOB_BYTES_MAX: u64 = 64 << 30;
+
+/// Most blobs that are written at once. More: `BlobError::TooManyWriters`.
+pub const BLOB_WRITERS_MAX: usize = 256;
+
+/// Blobs without a name that are remembered one by one. More: all are forgotten, and found again by
+/// looking at every file.
+pub const BLOBS_UNNAMED_MAX: usize = 65_536;
+
+/// Blobs that one round of background work looks at. More wait for the next.
+pub const BLOBS_LOOKED_AT_MAX: usize = 64;
+
+const _: () = assert!(DOCUMENT_INLINE_BYTES_MAX <= DOCUMENT_BYTES_MAX);
+
 /// Longest media type, in bytes. Longer: `StageError::MediaTypeTooLong`.
 pub const MEDIA_TYPE_BYTES_MAX: usize = 255;
 

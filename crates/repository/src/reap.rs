@@ -19,7 +19,7 @@ use crate::limits::{
 use crate::name::{CollectionName, Key};
 use crate::range::KeyRange;
 use crate::record::{Change, Write};
-use crate::rows::split_expiry_row;
+use crate::rows::{self, split_expiry_row};
 use crate::store::{Decision, Proposal, Store};
 use crate::transaction::{Outcome, Transaction};
 use std::ops::Bound;
@@ -151,21 +151,22 @@ impl Reaper {
 /// `None` if there are no more.
 fn reap_some(
     store: &Store,
-    rows: &Arc<Collection>,
+    table: &Arc<Collection>,
     passed: Option<&Key>,
     kept: &Kept,
 ) -> Result<Option<Key>, Delay> {
     let view = store.views.pin((store.clock)());
     let range = due(passed, view.time);
-    let mut cursor = Cursor::new(store, &view, rows, range, REAP_DOCUMENTS_MAX);
+    let mut cursor = Cursor::new(store, &view, table, range, REAP_DOCUMENTS_MAX);
     let mut last = None;
     let mut writes = Vec::new();
     let mut durability = Durability::Volatile;
     let (mut rows_removed, mut bytes) = (0, 0);
     let mut rows_passed = 0;
     while writes.len() + rows_passed < REAP_DOCUMENTS_MAX
-        && let Some((row, _)) = cursor.next()?
+        && let Some((row, found)) = cursor.next()?
     {
+        let has_blob = rows::has_blob(&found);
         let place = split_expiry_row(row.as_str());
         let found = place.and_then(|(at, id, key)| {
             Some((at, store.hot.by_id(id)?, Key::generated(key.to_owned())))
@@ -176,9 +177,9 @@ fn reap_some(
             (last, rows_passed) = (Some(row), rows_passed + 1);
             continue;
         }
-        // Without indexes, the row says all that is needed of a document that is at rest.
+        // Without an index or a blob, the row says all that is needed of a document at rest.
         let shape = collection.shape();
-        let (cell, base) = match shape.indexes.is_empty() {
+        let (cell, base) = match shape.indexes.is_empty() && !has_blob {
             true => (collection.find(&key), None),
             false => store.find_once(&view, &collection, &key)?,
         };

@@ -3,8 +3,9 @@
 //! A record says what was asked (a merge operation stays an intent), so that every server and
 //! every recovery that applies the same records in the same order reaches the same bytes.
 
+use crate::blobs::{BlobReference, REFERENCE_BYTES};
 use crate::catalog::Configure;
-use crate::document::{MediaType, Timestamp, tight};
+use crate::document::{Document, MediaType, Timestamp, tight};
 use crate::ended::Ending;
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
@@ -18,7 +19,9 @@ use thiserror::Error;
 pub(crate) enum Change {
     Put {
         media_type: MediaType,
+        /// Empty, if there is a blob.
         body: Bytes,
+        blob: Option<BlobReference>,
         expires: Option<Timestamp>,
     },
     Delete,
@@ -54,6 +57,7 @@ impl Write {
     /// At most the bytes that it takes in a record.
     pub(crate) fn bytes(&self) -> usize {
         let content = match &self.change {
+            Change::Put { blob: Some(_), .. } => REFERENCE_BYTES,
             Change::Put { body, .. } => body.len(),
             Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
             Change::Configure(change) => change.bytes(),
@@ -71,6 +75,7 @@ const EXPIRE: u8 = 4;
 const REINDEX: u8 = 5;
 const CONFIGURE: u8 = 6;
 const CLEAR: u8 = 7;
+const PUT_BLOB: u8 = 9;
 const REMOVE: u8 = 11;
 const CONFIGURE_SETTINGS: u8 = 1;
 const CONFIGURE_BUILT: u8 = 2;
@@ -79,6 +84,7 @@ const CONFIGURE_DROP: u8 = 4;
 const CONFIGURE_EMPTY: u8 = 5;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
+const FLAG_BLOB: u8 = 4;
 
 /// Encodes `count` writes; the time is filled in by [`set_time`] when the commit is decided.
 pub(crate) fn encode<'a>(count: usize, writes: impl Iterator<Item = &'a Write>) -> Vec<u8> {
@@ -98,7 +104,8 @@ pub(crate) fn set_time(record: &mut [u8], time: Timestamp) {
 
 fn encode_write(write: &Write, out: &mut Vec<u8>) {
     let kind = match write.change {
-        Change::Put { .. } => PUT,
+        Change::Put { blob: None, .. } => PUT,
+        Change::Put { blob: Some(_), .. } => PUT_BLOB,
         Change::Delete => DELETE,
         Change::Merge(_) => MERGE,
         Change::Expire(_) => EXPIRE,
@@ -112,7 +119,11 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
     out.extend_from_slice(write.collection.as_str().as_bytes());
     put_short(write.key.as_str().as_bytes(), out);
     match &write.change {
-        Change::Put { media_type, body, expires } => {
+        Change::Put { media_type, blob: Some(blob), expires, .. } => {
+            put_representation(media_type, *expires, out);
+            out.extend_from_slice(&blob.encode());
+        }
+        Change::Put { media_type, body, expires, blob: None } => {
             put_representation(media_type, *expires, out);
             out.extend_from_slice(&(body.len() as u32).to_le_bytes());
             out.extend_from_slice(body);
@@ -195,6 +206,19 @@ pub(crate) fn put_representation(
     }
 }
 
+/// As [`put_representation`], of a document at rest, with its content after it.
+pub(crate) fn put_at_rest(document: &Document, out: &mut Vec<u8>) {
+    let flags = out.len();
+    put_representation(&document.media_type, document.expires, out);
+    match &document.blob {
+        Some(blob) => {
+            out[flags] |= FLAG_BLOB;
+            out.extend_from_slice(&blob.encode());
+        }
+        None => out.extend_from_slice(&document.body),
+    }
+}
+
 /// Bytes that are not what the format says.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("at byte {at}: {why}")]
@@ -230,7 +254,12 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
         PUT => {
             let (media_type, expires) = reader.representation()?;
             let length = reader.u32()? as usize;
-            Change::Put { media_type, expires, body: tight(&reader.bytes(length)?) }
+            Change::Put { media_type, expires, body: tight(&reader.bytes(length)?), blob: None }
+        }
+        PUT_BLOB => {
+            let (media_type, expires) = reader.representation()?;
+            let blob = Some(reader.blob(&media_type)?);
+            Change::Put { media_type, expires, body: Bytes::new(), blob }
         }
         DELETE => Change::Delete,
         MERGE => {
@@ -310,6 +339,28 @@ impl Reader {
 
     pub(crate) fn representation(&mut self) -> Result<(MediaType, Option<Timestamp>), DecodeError> {
         let flags = self.u8()?;
+        self.flagged(flags)
+    }
+
+    /// The representation of a row, and whether its content is a blob.
+    pub(crate) fn representation_at_rest(
+        &mut self,
+    ) -> Result<(MediaType, Option<Timestamp>, bool), DecodeError> {
+        let flags = self.u8()?;
+        let (media_type, expires) = self.flagged(flags & !FLAG_BLOB)?;
+        Ok((media_type, expires, flags & FLAG_BLOB != 0))
+    }
+
+    /// A reference to a blob, which no JSON is.
+    pub(crate) fn blob(&mut self, media_type: &MediaType) -> Result<BlobReference, DecodeError> {
+        if *media_type == MediaType::Json {
+            return Err(self.error("a blob cannot be JSON".to_owned()));
+        }
+        let reference = BlobReference::decode(&self.bytes(REFERENCE_BYTES)?);
+        reference.ok_or_else(|| self.error("expected a reference to a blob".to_owned()))
+    }
+
+    fn flagged(&mut self, flags: u8) -> Result<(MediaType, Option<Timestamp>), DecodeError> {
         if flags & !(FLAG_JSON | FLAG_EXPIRES) != 0 {
             return Err(self.error(format!("unknown flags {flags:#04x}")));
         }
@@ -340,6 +391,7 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blobs::BlobHash;
 
     fn write(key: &str, change: Change) -> Write {
         let collection = CollectionName::new("notes").unwrap();
@@ -348,6 +400,9 @@ mod tests {
 
     fn samples() -> Vec<Write> {
         let png = MediaType::Other("image/png".into());
+        let blob = BlobReference { hash: BlobHash::of(b"x"), length: 1 << 40 };
+        let put =
+            |media_type, blob| Change::Put { media_type, body: Bytes::new(), blob, expires: None };
         let add = |path: &str, delta| Merge::Add { path: path.to_owned(), delta };
         vec![
             write(
@@ -355,10 +410,12 @@ mod tests {
                 Change::Put {
                     media_type: MediaType::Json,
                     body: Bytes::from_static(b"{}"),
+                    blob: None,
                     expires: Some(Timestamp(77)),
                 },
             ),
-            write("ü", Change::Put { media_type: png, body: Bytes::new(), expires: None }),
+            write("ü", put(png.clone(), None)),
+            write("blob", put(png, Some(blob))),
             write("c", Change::Delete),
             write("d", Change::Merge(vec![add("", 1.0), add("/n", -0.5)])),
             write("e", Change::Expire(Timestamp(5))),

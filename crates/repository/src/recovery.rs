@@ -2,6 +2,7 @@
 
 use crate::apply::{self, Staged};
 use crate::at_rest::{AtRest, EngineState};
+use crate::blobs::Blobs;
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
@@ -85,6 +86,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
     if options.memory_bytes < MEMORY_BYTES_MIN {
         return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
     }
+    let disk = Arc::clone(&ground.disk);
     let (folder, created) = Folder::open_or_create(ground.disk, &options.folder)?;
     let at_rest = (ground.at_rest)(&folder.engine())?;
     // The engine makes its folder; its name must be as durable as what will be in it.
@@ -120,6 +122,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         OpenError::Io { action: "make a tranlog segment in", path, source }
     })?;
     let store = Store {
+        blobs: Blobs::new(disk, &options.folder, &replayed.hot.unnamed).bounded_by(tranlog.space()),
         hot: replayed.hot,
         views: replayed.views,
         engine: replayed.engine,

@@ -1,25 +1,41 @@
-//! The rows that follow from documents: of indexes, and of the table of what expires when. They
-//! are never staged; `apply` derives them, so that they are always those of the documents.
+//! The rows that follow from documents: of indexes, of the table of what expires when, and of the
+//! table of who names which blob. They are never staged; `apply` derives them, so that they are
+//! always those of the documents.
 
+use crate::blobs::{BlobHash, BlobReference};
 use crate::document::{Document, Timestamp};
 use crate::hot::{Collection, Hot, Index};
 use crate::index::{self, IndexError};
 use crate::name::Key;
+use crate::range::KeyRange;
+use bytes::Bytes;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Digits of a time and of a collection's id in a row of the table of what expires.
 const TIME_DIGITS: usize = 16;
 const ID_DIGITS: usize = 8;
 
+/// Digits of a hash in a row of the table of blobs.
+const HASH_DIGITS: usize = 64;
+
+/// What a row of the table of what expires says of a document whose content is a blob: then there
+/// is another row that goes with it.
+const HAS_BLOB: &[u8] = b"b";
+
 /// A row that appears or goes.
 pub(crate) struct RowChange {
     pub is_added: bool,
+    /// One like it may be there, in whose place it comes.
+    pub may_be_there: bool,
     of: Of,
 }
 
 enum Of {
-    /// The document expires then.
-    Expiry(Timestamp),
+    /// The document expires then, and whether its content is a blob.
+    Expiry(Timestamp, bool),
+    /// The document names the blob.
+    Blob(BlobReference),
     /// A row of an index.
     Index(Arc<Collection>, Key),
 }
@@ -27,7 +43,24 @@ enum Of {
 impl RowChange {
     /// A document that expired then goes, and has no other rows.
     pub(crate) fn expired(at: Timestamp) -> Self {
-        Self { is_added: false, of: Of::Expiry(at) }
+        Self { is_added: false, may_be_there: false, of: Of::Expiry(at, false) }
+    }
+
+    /// What the row holds beside its key.
+    pub(crate) fn body(&self) -> Bytes {
+        match &self.of {
+            Of::Expiry(_, true) => Bytes::from_static(HAS_BLOB),
+            Of::Blob(blob) => Bytes::copy_from_slice(&blob.length.to_le_bytes()),
+            Of::Expiry(..) | Of::Index(..) => Bytes::new(),
+        }
+    }
+
+    /// The blob that has one name less.
+    pub(crate) fn loses(&self) -> Option<BlobHash> {
+        match &self.of {
+            Of::Blob(blob) if !self.is_added => Some(blob.hash),
+            _ => None,
+        }
     }
 
     /// Where the row belongs and its key; `collection` has the document `key`.
@@ -39,7 +72,14 @@ impl RowChange {
     ) -> (Arc<Collection>, Key) {
         match self.of {
             Of::Index(rows, row) => (rows, row),
-            Of::Expiry(at) => {
+            Of::Blob(blob) => {
+                let table = match collection.is_volatile {
+                    true => &hot.volatile_blobs,
+                    false => &hot.blobs,
+                };
+                (Arc::clone(table), blob_row(&blob.hash, collection.id, key))
+            }
+            Of::Expiry(at, _) => {
                 (Arc::clone(expiry(hot, collection)), expiry_row(at, collection.id, key))
             }
         }
@@ -70,6 +110,34 @@ pub(crate) fn split_expiry_row(row: &str) -> Option<(Timestamp, u32, &str)> {
     Some((Timestamp(time), u32::from_str_radix(id, 16).ok()?, key))
 }
 
+/// Whether a row of the table of what expires is that of a document whose content is a blob.
+pub(crate) fn has_blob(row: &Document) -> bool {
+    !row.body.is_empty()
+}
+
+/// A row of the table of blobs: first by hash.
+fn blob_row(hash: &BlobHash, id: u32, key: &Key) -> Key {
+    Key::generated(format!("{hash}{id:08x}{key}"))
+}
+
+/// The rows of a blob, as a range.
+pub(crate) fn blob_rows(hash: &BlobHash) -> KeyRange {
+    let from = Bound::Included(Key::generated(hash.to_string()));
+    KeyRange::new(from, Bound::Excluded(blob_rows_end(hash)))
+}
+
+/// What comes after all rows of a blob, and before those of the next.
+pub(crate) fn blob_rows_end(hash: &BlobHash) -> Key {
+    Key::generated(format!("{hash}g"))
+}
+
+/// The blob that a row of the table of blobs is of.
+pub(crate) fn split_blob_row(row: &str, document: &Document) -> Option<BlobReference> {
+    let hash = BlobHash::parse(row.get(..HASH_DIGITS)?)?;
+    let length = u64::from_le_bytes(document.body.as_ref().try_into().ok()?);
+    Some(BlobReference { hash, length })
+}
+
 /// Whether all rows of the JSON text `merged` in unique indexes are rows of one of `sides`, which
 /// were found to be unique.
 pub(crate) fn are_checked(collection: &Collection, merged: &str, sides: [&str; 2]) -> bool {
@@ -89,7 +157,7 @@ pub(crate) fn of_document(
     key: &Key,
     document: &Document,
 ) -> (Vec<RowChange>, Option<IndexError>) {
-    let mut rows = expiry_changes(None, Some(document));
+    let mut rows = own_changes(None, Some(document));
     let mut unfit = None;
     for index in &collection.shape().indexes {
         match index::values(&index.definition, document) {
@@ -109,7 +177,7 @@ pub(crate) fn changes(
     key: &Key,
     (before, after, again): (Option<&Document>, Option<&Document>, bool),
 ) -> Result<Vec<RowChange>, IndexError> {
-    let mut rows = expiry_changes(before, after);
+    let mut rows = own_changes(before, after);
     if collection.is_plain() {
         return Ok(rows);
     }
@@ -140,29 +208,59 @@ fn push(
 ) {
     for values in values.iter().filter(|values| others.binary_search(values).is_err()) {
         let row = Key::generated(index::row_key(values, key.as_str()));
-        rows.push(RowChange { is_added, of: Of::Index(Arc::clone(&index.rows), row) });
+        let of = Of::Index(Arc::clone(&index.rows), row);
+        rows.push(RowChange { is_added, may_be_there: false, of });
     }
 }
 
+/// The rows that change when `before` becomes `after` and that every document has, whatever indexes
+/// its collection has.
+pub(crate) fn own_changes(before: Option<&Document>, after: Option<&Document>) -> Vec<RowChange> {
+    let mut rows = expiry_changes(before, after);
+    rows.extend(blob_changes(before, after));
+    rows
+}
+
 /// The rows in the table of what expires that change when `before` becomes `after`.
-pub(crate) fn expiry_changes(
-    before: Option<&Document>,
-    after: Option<&Document>,
-) -> Vec<RowChange> {
+fn expiry_changes(before: Option<&Document>, after: Option<&Document>) -> Vec<RowChange> {
+    let is_blob = |document: Option<&Document>| document.is_some_and(|d| d.blob.is_some());
     let (old, new) = (before.and_then(row_time), after.and_then(row_time));
-    let row = |at, is_added| RowChange { is_added, of: Of::Expiry(at) };
-    match old == new {
-        true => Vec::new(),
-        false => {
-            old.map(|at| row(at, false)).into_iter().chain(new.map(|at| row(at, true))).collect()
+    let row = |at, is_added, may_be_there| {
+        let of = Of::Expiry(at, is_added && is_blob(after));
+        RowChange { is_added, may_be_there, of }
+    };
+    match (old, new) {
+        (old, Some(at)) if old == new && is_blob(before) != is_blob(after) => {
+            vec![row(at, true, true)]
+        }
+        _ if old == new => Vec::new(),
+        _ => {
+            let old = old.map(|at| row(at, false, false));
+            old.into_iter().chain(new.map(|at| row(at, true, false))).collect()
         }
     }
+}
+
+/// The rows in the table of blobs that change when `before` becomes `after`, which are placed by
+/// the collection and key of what names the blob.
+pub(crate) fn blob_changes(
+    before: Option<&Document>,
+    after: Option<&Document>,
+) -> impl Iterator<Item = RowChange> + use<> {
+    let of = |document: Option<&Document>| document.and_then(|document| document.blob);
+    let (old, new) = (of(before), of(after));
+    let row = |blob, is_added| RowChange { is_added, may_be_there: false, of: Of::Blob(blob) };
+    let old_row = old.filter(|_| old != new).map(|blob| row(blob, false));
+    let new_row = new.filter(|_| old != new).map(|blob| row(blob, true));
+    old_row.into_iter().chain(new_row)
 }
 
 /// The removal of `rows` of the index with this id.
 pub(crate) fn cleared(hot: &Hot, index: u32, rows: &[Key]) -> Vec<RowChange> {
     let Some(of) = hot.rows_by_id(index) else { return Vec::new() };
-    let row =
-        |row: &Key| RowChange { is_added: false, of: Of::Index(Arc::clone(&of), row.clone()) };
+    let row = |row: &Key| {
+        let of = Of::Index(Arc::clone(&of), row.clone());
+        RowChange { is_added: false, may_be_there: false, of }
+    };
     rows.iter().map(row).collect()
 }

@@ -6,6 +6,7 @@
 //! "Snapshots"). It does not say what is done with the documents.
 
 use crate::at_rest::{EngineState, VisitKey};
+use crate::blobs::PinnedBlob;
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint::{self, CheckpointError};
 use crate::document::{CommitNumber, Document, Timestamp};
@@ -115,6 +116,16 @@ impl Snapshot {
             if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(page)
+    }
+
+    /// Keeps the content of a document that this has given, as [`crate::Transaction::pin_blob`].
+    pub fn pin_blob(&self, document: &Document) -> Result<Option<PinnedBlob>, ReadError> {
+        let Some(reference) = document.blob else { return Ok(None) };
+        let pin = PinnedBlob::new(&self.store.blobs, reference, false);
+        match self.pin.is_given_up() {
+            true => Err(ViewTooOld { view: self.commit() }.into()),
+            false => Ok(Some(pin)),
+        }
     }
 
     fn visit(&self, id: u32, after: Option<&Key>, visit: VisitKey<'_>) -> Result<(), ReadError> {

@@ -2,6 +2,7 @@
 //! any order, on any disk and with anything that keeps documents at rest. For the simulator.
 
 use crate::at_rest::{AtRest, EngineError};
+use crate::blobs::{BlobError, Sweeper};
 use crate::checkpoint;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
@@ -36,6 +37,7 @@ pub struct Parts {
 pub struct Stepped {
     repository: Repository,
     reaper: Mutex<Reaper>,
+    sweeper: Mutex<Sweeper>,
 }
 
 impl Stepped {
@@ -47,7 +49,8 @@ impl Stepped {
         let ground = Ground { disk, at_rest, sizes, has_threads: false, kept, retention };
         let (opened, recovery) = Repository::open_store(options, ground)?;
         let repository = Repository::assemble(opened.store, None);
-        Ok((Self { repository, reaper: Mutex::default() }, recovery))
+        let (reaper, sweeper) = (Mutex::default(), Mutex::default());
+        Ok((Self { repository, reaper, sweeper }, recovery))
     }
 
     /// The repository, to begin transactions on.
@@ -80,6 +83,21 @@ impl Stepped {
     /// Removes what has expired, and gets on with building and clearing indexes.
     pub fn reap(&self) {
         self.reaper.lock().round(&self.repository.store);
+    }
+
+    /// Gets on with removing blobs that nobody names.
+    pub fn tend_blobs(&self) {
+        self.sweeper.lock().round(&self.repository.store);
+    }
+
+    /// Looks at every file of a blob.
+    pub fn sweep_blobs(&self) -> Result<(), BlobError> {
+        let mut sweeper = self.sweeper.lock();
+        sweeper.start();
+        while !sweeper.is_through() {
+            sweeper.step(&self.repository.store)?;
+        }
+        Ok(())
     }
 
     /// Lets the log know how far the numbers of volatile commits have come.

@@ -3,6 +3,7 @@
 
 use crate::apply::{self, Changed, Staged};
 use crate::at_rest::AtRest;
+use crate::blobs::Blobs;
 use crate::catalog::{COLLECTIONS, Configure};
 use crate::conflict::{self, Changes, Conflict, Contested, Place, Read};
 use crate::contention::Contention;
@@ -116,6 +117,7 @@ pub(crate) struct Store {
     pub lane: Lane,
     pub clock: Clock,
     pub counters: Counters,
+    pub blobs: Arc<Blobs>,
     /// What the reaper leaves alone.
     pub keeping: Keeping,
     /// Beyond this, memory is full of what the engine does not have yet.

@@ -1,6 +1,7 @@
 //! Verify: reads everything a repository holds and checks what must be true of it. It takes the
 //! lock and changes no data; the storage engine removes leftovers of its own when it is opened.
 
+use crate::blobs::{self, BlobReference, Blobs, CheckedBlobs};
 use crate::disk::Files;
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::engine::Engine;
@@ -34,6 +35,12 @@ pub struct VerifyReport {
     pub replayed: u64,
     /// Documents by collection, expired ones included.
     pub documents: BTreeMap<String, u64>,
+    /// Blobs that documents name.
+    pub blobs: u64,
+    /// Their bytes.
+    pub blob_bytes: u64,
+    /// Files of blobs that nobody names: of a crash, and to be removed after the next opening.
+    pub blobs_unnamed: u64,
     /// An unfinished write at the end of the tranlog, which opening will drop.
     pub torn_tail: Option<String>,
     /// What is wrong, one line each, at most a hundred.
@@ -53,7 +60,8 @@ impl VerifyReport {
 
 /// Reads and checks the repository in `folder`. `Err`: it cannot be read at all.
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
-    let folder = Folder::open(Arc::new(Files), folder)?;
+    let data = folder;
+    let folder = Folder::open(Arc::new(Files), data)?;
     let engine = Engine::open(&folder.engine(), CACHE_BYTES)?;
     let no_clock: Clock = Arc::new(|| Timestamp(0));
     let replayed = recovery::replay(&folder, Box::new(engine), &no_clock)?;
@@ -74,11 +82,14 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
         everything,
         expected: BTreeMap::new(),
         found: BTreeMap::new(),
+        blobs: BTreeMap::new(),
         report,
     };
     checker.check_engine();
     checker.check_memory();
     checker.compare_rows();
+    let blobs = Blobs::new(Arc::new(Files), data, &replayed.hot.unnamed);
+    checker.check_blobs(&Arc::new(blobs));
     Ok(checker.report)
 }
 
@@ -90,6 +101,8 @@ struct Checker<'a> {
     expected: BTreeMap<u32, u64>,
     /// Rows that are there.
     found: BTreeMap<u32, u64>,
+    /// The blobs that documents name, and who does.
+    blobs: BTreeMap<BlobReference, String>,
     report: VerifyReport,
 }
 
@@ -142,6 +155,10 @@ impl Checker<'_> {
             *self.found.entry(collection.id).or_default() += 1;
             return;
         }
+        if let Some(blob) = document.blob {
+            let by = || format!("{}/{key}", collection.name);
+            self.blobs.entry(blob).or_insert_with(by);
+        }
         check(&mut self.report, (collection.name.as_str(), key), document, last);
         let (rows, unfit) = rows::of_document(collection, key, document);
         for row in rows {
@@ -182,6 +199,13 @@ impl Checker<'_> {
             let building = |index: &Arc<Index>| index.rows.id == id && !index.is_ready();
             shape.indexes.iter().any(building) || shape.dropped.iter().any(|rows| rows.id == id)
         })
+    }
+
+    fn check_blobs(&mut self, blobs: &Arc<Blobs>) {
+        let CheckedBlobs { named, bytes, unnamed, wrong } = blobs::check(blobs, &self.blobs);
+        let report = &mut self.report;
+        (report.blobs, report.blob_bytes, report.blobs_unnamed) = (named, bytes, unnamed);
+        wrong.into_iter().for_each(|why| report.found(why));
     }
 
     /// As many rows as documents have: with every one of theirs there, there are no others.

@@ -31,6 +31,13 @@ fn render(report: &VerifyReport) -> String {
     lines.push(format!(
         "commits up to {last}: up to {checkpoint} in the storage engine, {replayed} in the tranlog"
     ));
+    if report.blobs > 0 {
+        lines.push(format!("{} blobs of {} bytes", report.blobs, report.blob_bytes));
+    }
+    if report.blobs_unnamed > 0 {
+        let unnamed = report.blobs_unnamed;
+        lines.push(format!("{unnamed} blobs have no name, and go while a server runs"));
+    }
     if let Some(torn) = &report.torn_tail {
         lines.push(format!("an unfinished write ends the tranlog: {torn}"));
     }
@@ -58,10 +65,15 @@ mod tests {
             checkpoint: CommitNumber(9),
             replayed: 3,
             documents: [("notes".to_owned(), 7)].into(),
+            blobs: 2,
+            blob_bytes: 5_000_000,
+            blobs_unnamed: 1,
             ..VerifyReport::default()
         };
         let expected = "notes: 7 documents\n\
-                        commits up to 12: up to 9 in the storage engine, 3 in the tranlog\nclean\n";
+                        commits up to 12: up to 9 in the storage engine, 3 in the tranlog\n\
+                        2 blobs of 5000000 bytes\n\
+                        1 blobs have no name, and go while a server runs\nclean\n";
         assert_eq!(render(&report), expected);
     }
 

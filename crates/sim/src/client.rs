@@ -1,15 +1,18 @@
 //! A client: one transaction after the other, each step by step, so that those of several clients
 //! interleave. What it reads is compared with the model at once, and when it commits.
 
-use crate::model::{COLLECTIONS, Change, INDEX, Model, Place};
+use crate::model::{COLLECTIONS, Change, INDEX, Model, PHOTOS, Place};
+use crate::photo;
 use crate::random::Random;
 use crate::trace::{Finding, expect};
 use repository::limits::VIEW_AGE_MAX_MS;
 use repository::{
-    CollectionName, CommitError, Direction, IndexRange, IndexValue, Isolation, Key, KeyRange,
-    MediaType, Merge, Outcome, ReadError, Repository, StageError, Timestamp, Transaction,
+    BlobError, CollectionName, CommitError, Content, Direction, Document, IndexRange, IndexValue,
+    Isolation, Key, KeyRange, MediaType, Merge, Outcome, ReadError, Repository, StageError,
+    Timestamp, Transaction,
 };
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// A transaction under way.
 struct Open {
@@ -123,7 +126,7 @@ impl Client {
 }
 
 fn pick(around: &mut Surroundings<'_>) -> Place {
-    let collection = *around.random.pick(&[0, 0, 0, 1, 1, 2]);
+    let collection = *around.random.pick(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, PHOTOS]);
     (collection, format!("k{:02}", around.random.below(around.keys)))
 }
 
@@ -150,7 +153,12 @@ fn get(open: &mut Open, around: &mut Surroundings<'_>) -> Result<Result<String, 
         Ok(document) => document,
         Err(error) => return refusal(error, around.now_ms - transaction.time().0).map(Err),
     };
-    let got = document.map(|document| (text(&document.body), document.version.0));
+    let got = match document.map(|d| Ok((shown(transaction, &d, around)?, d.version.0))).transpose()
+    {
+        Ok(got) => got,
+        Err(Unread::Refused(why)) => return Ok(Err(why)),
+        Err(Unread::Wrong(finding)) => return Err(finding),
+    };
     let (view, now) = (transaction.view().0, transaction.time().0);
     let seen = around.model.seen(&place, view, now).map(|v| (v.value.to_string(), v.number));
     expect(got == seen, || {
@@ -160,6 +168,30 @@ fn get(open: &mut Open, around: &mut Surroundings<'_>) -> Result<Result<String, 
         open.reads.push((place.clone(), after(&place)));
     }
     Ok(Ok(format!("read {place:?}: {got:?}")))
+}
+
+/// Why the content of a document could not be read.
+enum Unread {
+    /// The disk failed, or the view is too old.
+    Refused(Refusal),
+    /// It must be there, and whole.
+    Wrong(Finding),
+}
+
+/// What a document says.
+fn shown(
+    transaction: &Transaction,
+    document: &Document,
+    around: &Surroundings<'_>,
+) -> Result<String, Unread> {
+    photo::text(transaction, document).map_err(|error| match error {
+        BlobError::Io { .. } => Unread::Refused(error.to_string()),
+        BlobError::Read(error) => match refusal(error, around.now_ms - transaction.time().0) {
+            Ok(why) => Unread::Refused(why),
+            Err(finding) => Unread::Wrong(finding),
+        },
+        error => Unread::Wrong(Finding(error.to_string())),
+    })
 }
 
 fn text(body: &[u8]) -> String {
@@ -184,8 +216,14 @@ fn range(
         Ok(found) => found,
         Err(error) => return refusal(error, around.now_ms - transaction.time().0).map(Err),
     };
-    let got: Vec<(String, String)> =
-        found.iter().map(|(key, d)| (key.as_str().to_owned(), text(&d.body))).collect();
+    let pair = |(key, document): &(Key, Arc<Document>)| {
+        Ok((key.as_str().to_owned(), shown(transaction, document, around)?))
+    };
+    let got = match found.iter().map(pair).collect::<Result<Vec<(String, String)>, Unread>>() {
+        Ok(got) => got,
+        Err(Unread::Refused(why)) => return Ok(Err(why)),
+        Err(Unread::Wrong(finding)) => return Err(finding),
+    };
     let (view, now) = (transaction.view().0, transaction.time().0);
     let mut seen = around.model.range((&from, &to), view, now);
     if direction == Direction::Descending {
@@ -263,6 +301,9 @@ fn stage(open: &mut Open, around: &mut Surroundings<'_>) -> Result<String, Refus
     if open.writes.iter().any(|(written, _)| *written == place) {
         return Ok("stage nothing: it is staged already".to_owned());
     }
+    if place.0 == PHOTOS {
+        return stage_photo(open, around, place);
+    }
     let value = around.random.below(1000) as i64;
     let soon = open.transaction.time().0 + around.random.below(5000);
     let change = match around.random.below(10) {
@@ -296,6 +337,47 @@ fn stage(open: &mut Open, around: &mut Surroundings<'_>) -> Result<String, Refus
     Ok(did)
 }
 
+/// A new photo, that of another document, or none.
+fn stage_photo(
+    open: &mut Open,
+    around: &mut Surroundings<'_>,
+    place: Place,
+) -> Result<String, Refusal> {
+    let (collection, at) = (name(place.0), key(&place));
+    let transaction = &mut open.transaction;
+    let soon = transaction.time().0 + around.random.below(5000);
+    let expires = around.random.percent(30).then_some(soon);
+    let other = (PHOTOS, format!("k{:02}", around.random.below(around.keys)));
+    let kind = around.random.below(10);
+    let (value, content) = match kind {
+        0..3 => {
+            transaction.delete(&collection, &at).map_err(|error| error.to_string())?;
+            open.writes.push((place.clone(), Change::Delete));
+            return Ok(format!("stage the deletion of {place:?}"));
+        }
+        3..6 => {
+            let document = transaction.peek(&collection, &key(&other));
+            let Some(document) = document.map_err(|error| error.to_string())? else {
+                return Ok(format!("stage nothing: there is no {other:?} to copy"));
+            };
+            let pin = transaction.pin_blob(&document).map_err(|error| error.to_string())?;
+            let Some(pin) = pin else { return Ok("stage nothing: it is no blob".to_owned()) };
+            let text = photo::text(transaction, &document).map_err(|error| error.to_string())?;
+            (text.parse().map_err(|_| text)?, Content::Blob(pin))
+        }
+        _ => {
+            let value = around.random.below(photo::PHOTOS_MAX) as i64;
+            (value, photo::write(around.repository, value)?)
+        }
+    };
+    let media_type = MediaType::Other("image/png".into());
+    let at_ms = expires.map(Timestamp);
+    let staged = transaction.put_content(&collection, &at, media_type, &content, at_ms);
+    staged.map_err(|error| error.to_string())?;
+    open.writes.push((place.clone(), Change::Put(value, expires)));
+    Ok(format!("stage photo {value} as {place:?}, kind {kind}, until {expires:?}"))
+}
+
 fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
     let (view, now) = (open.transaction.view().0, open.transaction.time().0);
     match open.transaction.commit() {
@@ -311,7 +393,11 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
                 }
                 for (from, to) in &open.reads {
                     let change = around.model.last_change(from, to);
-                    expect(change <= view, || {
+                    // What was not there is not there again, where all has ended meanwhile.
+                    let is_void = around.model.last_end(from.0) > view
+                        && around.model.range((from, to), view, now).is_empty()
+                        && around.model.range((from, to), u64::MAX, time).is_empty();
+                    expect(change <= view || is_void, || {
                         format!("{number} on {view} read {from:?}..{to:?}, which {change} changed")
                     })?;
                     // Somebody may have seen by then that it is gone.

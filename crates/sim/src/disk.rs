@@ -145,6 +145,15 @@ impl SimDisk {
         }
     }
 
+    /// The files below a folder, in order.
+    pub(crate) fn files(&self, folder: &Path) -> Vec<PathBuf> {
+        let state = self.lock_state();
+        let is_file = |(name, entry): &(&PathBuf, &Entry)| {
+            matches!(entry, Entry::File(_)) && name.starts_with(folder)
+        };
+        state.names.iter().filter(is_file).map(|(name, _)| name.clone()).collect()
+    }
+
     /// The files that are there, for a person to read.
     pub fn listing(&self) -> String {
         let state = self.lock_state();

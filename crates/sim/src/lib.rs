@@ -8,6 +8,7 @@ pub mod disk;
 pub mod ground;
 pub mod log_world;
 pub mod model;
+mod photo;
 pub mod random;
 pub mod run;
 pub mod trace;

@@ -7,11 +7,15 @@ use std::collections::BTreeMap;
 pub type Place = (usize, String);
 
 /// The collections of the simulated repository.
-pub const COLLECTIONS: [(&str, Durability); 3] = [
+pub const COLLECTIONS: [(&str, Durability); 4] = [
     ("notes", Durability::Synced),
     ("drafts", Durability::Written),
     ("scratch", Durability::Volatile),
+    ("photos", Durability::Synced),
 ];
+
+/// The collection whose documents are blobs: their numbers, blown up.
+pub const PHOTOS: usize = 3;
 
 /// The index that the first collection sometimes has.
 pub const INDEX: &str = "value";
@@ -60,6 +64,8 @@ pub struct Model {
     commits: BTreeMap<u64, Durability>,
     /// The time of the latest view or commit.
     time_ms: u64,
+    /// Which commit has ended a collection last.
+    ends: BTreeMap<usize, u64>,
 }
 
 impl Model {
@@ -113,7 +119,13 @@ impl Model {
                 history.push((number, None));
             }
         }
+        self.ends.insert(collection, number);
         self.note(number);
+    }
+
+    /// The last commit that has ended a collection.
+    pub fn last_end(&self, collection: usize) -> u64 {
+        self.ends.get(&collection).copied().unwrap_or(0)
     }
 
     /// Notes that a view was opened, or a commit made, at this time.
@@ -202,6 +214,7 @@ impl Model {
         }
         self.documents.retain(|place, history| is_kept(place) && !history.is_empty());
         self.commits.retain(|number, _| *number <= last);
+        self.ends.retain(|_, number| *number <= last);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::at_rest::Shelf;
 use crate::client::{Client, Step, Surroundings};
 use crate::ground::Ground;
 use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
+use crate::photo;
 use crate::random::Random;
 use crate::trace::{Finding, expect};
 use repository::limits::MEMORY_BYTES_MIN;
@@ -13,7 +14,7 @@ use repository::{
     CollectionName, Direction, Durability, Ending, IndexDefinition, IndexKind, IndexPath, KeyRange,
     OpenError, Options, Settings, Timestamp,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -93,11 +94,38 @@ impl World {
         for _ in 0..OPENINGS_AT_END {
             self.ground.heal();
             self.open()?;
-            if self.opened.is_some() {
+            if self.opened.is_some() && self.settle()? {
                 return Ok(());
             }
         }
         Err(Finding("it does not open at the end".to_owned()))
+    }
+
+    /// Does all work that is left, after which there are just the blobs that are named. `false`: it
+    /// crashed meanwhile.
+    fn settle(&mut self) -> Result<bool, Finding> {
+        let done = self.finish_work();
+        if self.ground.disk.has_crashed() {
+            self.end_process("the crash came at the end");
+            return Ok(false);
+        }
+        let (named, there) = done.map_err(|why| Finding(format!("at the end: {why}")))?;
+        expect(named == there, || format!("{named:?} are named, there are {there:?}"))?;
+        Ok(true)
+    }
+
+    /// The blobs that are named, and those that are there.
+    fn finish_work(&self) -> Result<(Vec<String>, Vec<String>), String> {
+        let Some(opened) = &self.opened else { return Ok(Default::default()) };
+        opened.mark();
+        while opened.write_frame(true).map_err(|error| error.to_string())? {}
+        opened.sweep_blobs().map_err(|error| error.to_string())?;
+        let named = opened.repository().named_blobs(None, usize::MAX);
+        let named = named.map_err(|error| error.to_string())?;
+        let named = named.iter().map(|blob| blob.hash.path().display().to_string());
+        let there = self.ground.disk.files(Path::new("/data/blobs"));
+        let there = there.iter().filter_map(|path| path.strip_prefix("/data").ok());
+        Ok((named.collect(), there.map(|path| path.display().to_string()).collect()))
     }
 
     fn now_ms(&self) -> u64 {
@@ -230,6 +258,16 @@ impl World {
             }
             11 if self.ground.random.percent(10) => self.toggle_index(),
             13 if self.ground.random.percent(10) => self.end_collection(),
+            14 if self.ground.random.percent(10) => {
+                self.ground.trace.note("look at all blobs");
+                opened.sweep_blobs().map_err(|error| error.to_string())
+            }
+            14..16 => {
+                opened.tend_blobs();
+                let stats = opened.repository().blob_stats();
+                self.ground.trace.note(format_args!("tend blobs: {stats:?}"));
+                Ok(())
+            }
             9..11 => {
                 let did = opened.prepare_segment();
                 self.ground.trace.note(format_args!("prepare a segment, did: {did}"));
@@ -320,8 +358,7 @@ impl World {
                 opened.repository().set_reserve(RESERVE_SEGMENTS * self.ground.sizes.bytes);
                 self.is_robbed = self.ground.is_bounded;
                 self.opened = Some(opened);
-                self.compare()?;
-                match self.configure() {
+                match self.compare()?.and_then(|()| self.configure()) {
                     Ok(()) => return self.observe(),
                     Err(why) => why,
                 }
@@ -340,8 +377,12 @@ impl World {
     }
 
     /// Compares what was found with what was committed, and forgets what was lost.
-    fn compare(&mut self) -> Result<(), Finding> {
-        let found = self.found().map_err(|why| Finding(format!("it cannot be read: {why}")))?;
+    fn compare(&mut self) -> Result<Result<(), String>, Finding> {
+        let found = match self.found() {
+            Ok(found) => found,
+            Err(why) if self.ground.has_cause() => return Ok(Err(why)),
+            Err(why) => return Err(Finding(format!("it cannot be read: {why}"))),
+        };
         let least = match self.ground.power_was_cut {
             true => self
                 .model
@@ -362,7 +403,7 @@ impl World {
         self.model.reopen(last);
         self.model.pass(self.now_ms());
         self.ground.reopened();
-        Ok(())
+        Ok(Ok(()))
     }
 
     fn found(&self) -> Result<Found, String> {
@@ -374,7 +415,8 @@ impl World {
             let name = CollectionName::new(name).map_err(|error| error.to_string())?;
             let all = transaction.range(&name, &KeyRange::all(), Direction::Ascending, 1000);
             for (key, document) in all.map_err(|error| error.to_string())? {
-                let value = String::from_utf8_lossy(&document.body).parse();
+                let text = photo::text(&transaction, &document);
+                let value = text.map_err(|error| format!("{key}: {error}"))?.parse();
                 let value = value.map_err(|error| format!("{key}: {error}"))?;
                 let expires_ms = document.expires.map(|at| at.0);
                 let version = Version { value, number: document.version.0, expires_ms };

@@ -81,15 +81,35 @@ impl Running {
         Self::nginx_by(super::lab::pinned(core, Path::new("nginx")), folder, body, "1")
     }
 
+    /// nginx with one worker for each core, with the files of `folder`, which clients may put.
+    pub fn nginx_files(folder: &Path) -> Result<Self, BenchError> {
+        let location = format!(
+            "root {};\nsendfile on;\ndav_methods PUT;\nclient_max_body_size 0;\n\
+             client_body_buffer_size 1m;",
+            folder.display()
+        );
+        Self::nginx_with(Command::new("nginx"), folder, &location, "auto")
+    }
+
     fn nginx_by(
-        mut command: Command,
+        command: Command,
         folder: &Path,
         body: &str,
         workers: &str,
     ) -> Result<Self, BenchError> {
+        let location = format!("default_type application/json;\nreturn 200 '{body}';");
+        Self::nginx_with(command, folder, &location, workers)
+    }
+
+    fn nginx_with(
+        mut command: Command,
+        folder: &Path,
+        location: &str,
+        workers: &str,
+    ) -> Result<Self, BenchError> {
         let port = free_port().map_err(|e| write_error("a socket", e))?;
         let configuration = folder.join("nginx.conf");
-        fs::write(&configuration, nginx_configuration(port, body, workers))
+        fs::write(&configuration, nginx_configuration(port, location, workers))
             .map_err(|e| write_error(&configuration, e))?;
         let program = Path::new("nginx");
         let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
@@ -148,12 +168,11 @@ pub(super) fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn nginx_configuration(port: u16, body: &str, workers: &str) -> String {
+fn nginx_configuration(port: u16, location: &str, workers: &str) -> String {
     format!(
         "daemon off;\nworker_processes {workers};\npid nginx.pid;\nevents {{}}\nhttp {{\n\
          access_log off;\nkeepalive_requests 1000000000;\nclient_body_temp_path .;\n\
          proxy_temp_path .;\nfastcgi_temp_path .;\nuwsgi_temp_path .;\nscgi_temp_path .;\n\
-         server {{\nlisten 127.0.0.1:{port};\nlocation / {{\n\
-         default_type application/json;\nreturn 200 '{body}';\n}}\n}}\n}}\n"
+         server {{\nlisten 127.0.0.1:{port};\nlocation / {{\n{location}\n}}\n}}\n}}\n"
     )
 }

@@ -122,6 +122,7 @@ fn shown(next: String, tx: &Transaction, current: Option<&Document>) -> Result<D
     Ok(Document {
         media_type: MediaType::Json,
         body: Bytes::from(settings.to_json()),
+        blob: None,
         version,
         created,
         updated: tx.time(),

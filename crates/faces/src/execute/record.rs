@@ -4,7 +4,9 @@
 
 use crate::operation::{Granted, Outcome, Place, Version, Written};
 use bytes::Bytes;
-use repository::{CollectionName, CommitNumber, Document, Key, MediaType, Timestamp};
+use repository::{
+    BlobHash, BlobReference, CollectionName, CommitNumber, Document, Key, MediaType, Timestamp,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -41,7 +43,9 @@ pub(super) fn decode(bytes: &Bytes) -> Result<Answer, String> {
 
 fn outcome_json(outcome: &Outcome, bodies: &mut Vec<Bytes>) -> Value {
     match outcome {
-        Outcome::Found(document) => json!({ "found": document_json(document, bodies) }),
+        Outcome::Found(document) | Outcome::FoundBlob(document, _) => {
+            json!({ "found": document_json(document, bodies) })
+        }
         Outcome::NotModified { version } => json!({ "not_modified": version.0 }),
         Outcome::Absent => json!("absent"),
         Outcome::Page(_) => unreachable!("only what writes is performed once"),
@@ -82,6 +86,7 @@ fn document_json(document: &Document, bodies: &mut Vec<Bytes>) -> Value {
     json!({
         "media_type": document.media_type.as_str(),
         "bytes": document.body.len(),
+        "blob": document.blob.map(|blob| json!([blob.hash.to_string(), blob.length])),
         "version": document.version.0,
         "created": document.created.0,
         "updated": document.updated.0,
@@ -148,11 +153,17 @@ fn document(json: &Value, bodies: &mut Bytes) -> Option<Arc<Document>> {
     Some(Arc::new(Document {
         media_type,
         body: bodies.split_to(bytes),
+        blob: blob(&json["blob"]),
         version: CommitNumber(json["version"].as_u64()?),
         created: Timestamp(json["created"].as_u64()?),
         updated: Timestamp(json["updated"].as_u64()?),
         expires: json["expires"].as_u64().map(Timestamp),
     }))
+}
+
+fn blob(json: &Value) -> Option<BlobReference> {
+    let hash = BlobHash::parse(json[0].as_str()?)?;
+    Some(BlobReference { hash, length: json[1].as_u64()? })
 }
 
 #[cfg(test)]
@@ -169,18 +180,23 @@ mod tests {
             Arc::new(Document {
                 media_type,
                 body: Bytes::from_static(body),
+                blob: None,
                 version: CommitNumber(u64::MAX),
                 created: Timestamp(1),
                 updated: Timestamp(2),
                 expires: Some(Timestamp(3)),
             })
         };
+        let blob = BlobReference { hash: BlobHash([7; 32]), length: 1 << 40 };
+        let stored = document(MediaType::Other("image/png".into()), b"");
+        let stored = Arc::new(Document { blob: Some(blob), ..Document::clone(&stored) });
         let written = |version, made_at, shown, granted| {
             Outcome::Written(Written { is_new: true, version, made_at, shown, granted })
         };
         let text = || document(MediaType::Other("text/plain".into()), b"\n\xff\n");
         let outcome = Outcome::Listed(vec![
             (place("a/\""), Outcome::Found(document(MediaType::Json, b"[1]"))),
+            (place("a"), Outcome::Found(stored)),
             (place("b"), Outcome::NotModified { version: CommitNumber(7) }),
             (place("c"), Outcome::Absent),
             (place("d"), Outcome::Deleted),

@@ -67,7 +67,8 @@ pub(super) fn step(
 ) -> Result<Outcome, Refusal> {
     match operation {
         Operation::Get { place, preconditions, acceptable } => {
-            get(found(tx, place, acceptable.as_deref())?, preconditions, mode)
+            let found = get(found(tx, place, acceptable.as_deref())?, preconditions, mode)?;
+            with_blob(tx, found, mode)
         }
         Operation::Put { place, content, preconditions, returns } => {
             let current = tx.get(&place.collection, &place.key)?;
@@ -150,6 +151,17 @@ fn get(
     }
 }
 
+/// Keeps the blob of a document that is to be sent. A list only tells that there is one.
+fn with_blob(tx: &Transaction, found: Outcome, mode: Mode<'_>) -> Result<Outcome, Refusal> {
+    match found {
+        Outcome::Found(document) if !mode.is_listed => Ok(match tx.pin_blob(&document)? {
+            Some(blob) => Outcome::FoundBlob(document, blob),
+            None => Outcome::Found(document),
+        }),
+        other => Ok(other),
+    }
+}
+
 /// Checks whether what is there may be written over.
 pub(super) fn check(
     tx: &mut Transaction,
@@ -187,7 +199,8 @@ pub(super) fn written(
         Returns::Unasked => (None, None),
         Returns::Minimal => (None, Some(Granted::Minimal)),
         Returns::Representation => {
-            let shown = tx.get(&at.collection, &at.key)?;
+            // What is in a file of its own is not shown, but by GET.
+            let shown = tx.get(&at.collection, &at.key)?.filter(|shown| shown.blob.is_none());
             // What is shown must be what is committed.
             tx.pin(&at.collection, &at.key);
             let granted = shown.as_ref().map(|_| Granted::Representation);
@@ -255,6 +268,10 @@ fn suffixed(wish: &Key, suffix: &str) -> Result<Key, Refusal> {
 }
 
 fn write(tx: &mut Transaction, at: &Place, content: &Content) -> Result<(), StageError> {
-    let Content { media_type, body } = content;
-    tx.put(&at.collection, &at.key, media_type.clone(), body.clone(), None)
+    let Content { media_type, body, blob } = content;
+    let stored = match blob {
+        Some(blob) => repository::Content::Blob(blob.clone()),
+        None => repository::Content::Inline(body.clone()),
+    };
+    tx.put_content(&at.collection, &at.key, media_type.clone(), &stored, None)
 }

@@ -2,9 +2,9 @@
 //! 9110 §7.6.1) are hyper's affair and are passed on in neither direction.
 
 use crate::http::forwarded::Asker;
+use crate::http::outgoing::Outgoing;
 use crate::problem::Problem;
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -71,7 +71,7 @@ fn is_hop_by_hop(name: &str) -> bool {
 pub(crate) fn response(
     reply: gem::Reply,
     headers: HeaderMap,
-) -> Result<Response<Full<Bytes>>, Problem> {
+) -> Result<Response<Outgoing>, Problem> {
     let status = StatusCode::from_u16(reply.status)
         .ok()
         .filter(|status| !status.is_informational())
@@ -85,7 +85,7 @@ pub(crate) fn response(
         StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED
     );
     let body = if is_bodyless { Bytes::new() } else { reply.body };
-    let mut response = Response::new(Full::new(body));
+    let mut response = Response::new(Outgoing::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     for (name, value) in &reply.headers {
@@ -156,6 +156,7 @@ mod tests {
             status,
             headers: headers.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
             body: Bytes::from_static(b"body"),
+            blob: None,
             wait_for: CommitNumber(0),
         }
     }

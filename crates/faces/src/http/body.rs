@@ -27,7 +27,7 @@ impl Room {
         limits::BODY_MEMORY_BYTES_MAX.saturating_sub(self.left_bytes.get())
     }
 
-    fn reserve_nothing(&self) -> Reserved {
+    pub(super) fn reserve_nothing(&self) -> Reserved {
         Reserved { left_bytes: Rc::clone(&self.left_bytes), bytes: 0 }
     }
 }
@@ -39,7 +39,7 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Problem> {
         let left = self.left_bytes.get().checked_sub(bytes).ok_or_else(|| {
             Problem::new(Kind::Busy, "too many request bodies are being received; try again")
         })?;
@@ -69,7 +69,7 @@ pub(crate) async fn read(body: &mut Option<Incoming>, reactor: &Reactor) -> Resu
         return Ok(Read { bytes: Bytes::new(), reserved });
     };
     // Before the first byte is asked for: a client that waits for 100 (Continue) need not send.
-    check_size(incoming.size_hint().lower())?;
+    check_size(incoming.size_hint().lower(), limits::BODY_BYTES_MAX as u64)?;
     let bytes = read_all(incoming, &mut reserved, reactor.timeouts.body).await?;
     *body = None;
     Ok(Read { bytes, reserved })
@@ -83,14 +83,9 @@ async fn read_all(
 ) -> Result<Bytes, Problem> {
     let mut first = Bytes::new();
     let mut joined = BytesMut::new();
-    let until = Instant::now() + patience;
-    loop {
-        let late = until + earned(reserved.bytes);
-        let frame = timeout_at(late, body.frame()).await.map_err(|_| timed_out(patience))?;
-        let Some(frame) = frame else { break };
-        // Trailer fields are for nobody here.
-        let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
-        check_size((reserved.bytes + piece.len()) as u64)?;
+    let mut arriving = Arriving::new(body, patience);
+    while let Some(piece) = arriving.next().await? {
+        check_size((reserved.bytes + piece.len()) as u64, limits::BODY_BYTES_MAX as u64)?;
         reserved.grow(piece.len())?;
         if first.is_empty() && joined.is_empty() {
             first = piece;
@@ -102,11 +97,45 @@ async fn read_all(
     Ok(if joined.is_empty() { first } else { joined.freeze() })
 }
 
-fn check_size(bytes: u64) -> Result<(), Problem> {
-    if bytes <= limits::BODY_BYTES_MAX as u64 {
+/// A body on its way, which must not take too long.
+pub(super) struct Arriving<'a> {
+    body: &'a mut Incoming,
+    patience: Duration,
+    /// By when all would have to be there, if nothing had come.
+    until: Instant,
+    bytes: u64,
+}
+
+impl<'a> Arriving<'a> {
+    pub(super) fn new(body: &'a mut Incoming, patience: Duration) -> Self {
+        Self { body, patience, until: Instant::now() + patience, bytes: 0 }
+    }
+
+    /// The next piece; `None`: that was all.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        loop {
+            let late = self.until + earned(self.bytes);
+            let frame = timeout_at(late, self.body.frame()).await;
+            let Some(frame) = frame.map_err(|_| timed_out(self.patience))? else { return Ok(None) };
+            // Trailer fields are for nobody here.
+            if let Ok(piece) = frame.map_err(|error| broken(&error))?.into_data() {
+                self.bytes += piece.len() as u64;
+                return Ok(Some(piece));
+            }
+        }
+    }
+
+    /// Gives it more time: it was not waited for.
+    pub(super) fn excuse(&mut self, time: Duration) {
+        self.until += time;
+    }
+}
+
+pub(super) fn check_size(bytes: u64, bytes_max: u64) -> Result<(), Problem> {
+    if bytes <= bytes_max {
         return Ok(());
     }
-    let detail = format!("a body has at most {} bytes", limits::BODY_BYTES_MAX);
+    let detail = format!("a body of this kind has at most {bytes_max} bytes");
     Err(Problem::new(Kind::BodyTooLarge, detail))
 }
 
@@ -115,8 +144,8 @@ fn broken(error: &hyper::Error) -> Problem {
 }
 
 /// The time that a body of which `bytes` have come may take for them.
-fn earned(bytes: usize) -> Duration {
-    Duration::from_secs(bytes as u64 / limits::BODY_BYTES_PER_S_MIN)
+fn earned(bytes: u64) -> Duration {
+    Duration::from_secs(bytes / limits::BODY_BYTES_PER_S_MIN)
 }
 
 fn timed_out(patience: Duration) -> Problem {
@@ -154,8 +183,8 @@ mod tests {
 
     #[test]
     fn the_size_limit_itself_is_allowed() {
-        assert!(check_size(limits::BODY_BYTES_MAX as u64).is_ok());
-        let refused = check_size(limits::BODY_BYTES_MAX as u64 + 1).unwrap_err();
+        assert!(check_size(8, 8).is_ok());
+        let refused = check_size(9, 8).unwrap_err();
         assert_eq!(refused.kind, Kind::BodyTooLarge);
     }
 }

@@ -11,7 +11,7 @@ use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
-use repository::{CollectionName, Key, KeyRandomness, MediaType, json};
+use repository::{CollectionName, Key, KeyRandomness, MediaType, PinnedBlob, json};
 
 /// An operation that lacks its content.
 #[derive(Debug)]
@@ -37,6 +37,41 @@ pub(crate) enum Target {
 }
 
 impl Write {
+    /// Whether its content may be larger than fits into a document.
+    pub(crate) fn is_upload(&self) -> bool {
+        let (Target::Document(_, media_type) | Target::Collection(_, media_type, _)) = &self.target
+        else {
+            return false;
+        };
+        *media_type != MediaType::Json
+    }
+
+    /// The operation with its content, which is in a file of its own.
+    pub(crate) fn with_blob(self, blob: PinnedBlob) -> Result<Operation, Problem> {
+        let Self { target, preconditions, returns, once } = self;
+        let hash = blob.reference().hash;
+        let content = |media_type| Content { media_type, body: Bytes::new(), blob: Some(blob) };
+        let operation = match target {
+            Target::Document(place, media_type) => {
+                let content = content(media_type);
+                Operation::Put { place, content, preconditions, returns }
+            }
+            Target::Collection(collection, media_type, wish) => {
+                let content = content(media_type);
+                let name = NewKey { wish, randomness: draw_randomness()? };
+                Operation::Create { collection, content, name, preconditions, returns }
+            }
+            Target::Patch(..) | Target::Settings(..) | Target::Transactions(..) => {
+                unreachable!("`is_upload` said so")
+            }
+        };
+        match once {
+            // The hash stands for all of the content.
+            Some(name) => name.of(operation, &hash.0),
+            None => Ok(operation),
+        }
+    }
+
     /// The operation with its body.
     pub(crate) async fn with_body(
         self,
@@ -134,7 +169,7 @@ async fn content(
         // memory for as long as the document is.
         MediaType::Other(_) => Bytes::copy_from_slice(&body),
     };
-    Ok(Content { media_type, body })
+    Ok(Content { media_type, body, blob: None })
 }
 
 fn draw_randomness() -> Result<KeyRandomness, Problem> {

@@ -5,15 +5,18 @@ use crate::access::Principal;
 use crate::dispatch::{Answer, Call, dispatch};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
+use crate::http::outgoing::Outgoing;
 use crate::http::rest::{self, Route};
-use crate::http::{app, body, files, framing, live, page};
+use crate::http::upload::{self, Arrived, Received};
+use crate::http::{app, body, download, files, framing, live, page};
+use crate::operation::{Executed, Outcome};
 use crate::problem::Problem;
 use crate::surface::Template;
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Response;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
+use repository::MediaType;
 
 /// What a request came to, before it is written.
 pub(crate) enum Settled {
@@ -22,7 +25,7 @@ pub(crate) enum Settled {
     /// What may be done with these URIs; `None`: with the server as a whole.
     Options(Option<Template>),
     /// One of the server's own pages.
-    Page(Response<Full<Bytes>>),
+    Page(Response<Outgoing>),
 }
 
 pub(super) async fn answer(
@@ -41,6 +44,14 @@ pub(super) async fn answer(
             return page::serve(page, parts, asker, reactor).await.map(Settled::Page);
         }
         Route::Operation(operation) => (Call::Native(operation), None),
+        Route::Write(write) if write.is_upload() => {
+            let Received { content, reserved } = upload::read(body, reactor).await?;
+            let operation = match content {
+                Arrived::Bytes(bytes) => write.with_body(bytes, reactor).await?,
+                Arrived::Blob(blob) => write.with_blob(blob)?,
+            };
+            (Call::Native(operation), Some(reserved))
+        }
         Route::Write(write) => {
             let read = body::read(body, reactor).await?;
             (Call::Native(write.with_body(read.bytes, reactor).await?), Some(read.reserved))
@@ -61,5 +72,25 @@ pub(super) async fn answer(
         request: app::request(parts, asker, Bytes::new()),
         principal: principal.token_id().map(str::to_owned),
     };
-    dispatch(call, caller, reactor).await.map(Settled::Answer)
+    let answer = match dispatch(call, caller, reactor).await? {
+        Answer::App(mut reply) if reply.blob.is_some() => {
+            let blob = reply.blob.take().expect("it was looked at");
+            let response = download::of_application((reply, blob), parts, reactor).await;
+            return response.map(Settled::Page);
+        }
+        answer => answer,
+    };
+    let Answer::Native(Executed { outcome, commit, .. }) = &answer else {
+        return Ok(Settled::Answer(answer));
+    };
+    match outcome {
+        Outcome::FoundBlob(document, blob) => {
+            let response = download::blob((document, blob.clone()), *commit, parts, reactor);
+            response.await.map(Settled::Page)
+        }
+        Outcome::Found(document) if document.media_type != MediaType::Json => {
+            Ok(Settled::Page(download::inline(document, *commit, parts)))
+        }
+        _ => Ok(Settled::Answer(answer)),
+    }
 }

@@ -7,21 +7,20 @@
 //! are ignored, as RFC 9110 §13.1.3 and §13.1.4 ask.
 
 mod coding;
-mod range;
 mod tags;
 
+use crate::http::outgoing::Outgoing;
+use crate::http::range::{self, Wanted};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::Bytes;
 use gem::{Coding, File, Found};
-use http_body_util::Full;
 use hyper::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap,
-    HeaderValue, IF_MATCH, IF_NONE_MATCH, IF_RANGE, LOCATION, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
+    HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION, RANGE, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
-use range::Wanted;
 use std::sync::Arc;
 use tags::Tag;
 
@@ -29,7 +28,7 @@ use tags::Tag;
 pub(super) async fn answer(
     parts: &Parts,
     reactor: &Reactor,
-) -> Option<Result<Response<Full<Bytes>>, Problem>> {
+) -> Option<Result<Response<Outgoing>, Problem>> {
     if !matches!(parts.method, Method::GET | Method::HEAD) {
         return None;
     }
@@ -46,11 +45,11 @@ pub(super) async fn answer(
 
 /// To the same path with a slash at its end, from where the links in the index lead to its
 /// neighbours. The path is one that is known, so this leads nowhere else.
-fn to_folder(parts: &Parts) -> Response<Full<Bytes>> {
+fn to_folder(parts: &Parts) -> Response<Outgoing> {
     let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     let location = format!("{}/{query}", parts.uri.path());
     let location = HeaderValue::try_from(location).expect("a URI is printable ASCII");
-    let mut response = Response::new(Full::default());
+    let mut response = Response::new(Outgoing::default());
     *response.status_mut() = StatusCode::FOUND;
     response.headers_mut().insert(LOCATION, location);
     response.headers_mut().insert(CACHE_CONTROL, REVALIDATE);
@@ -67,7 +66,7 @@ async fn serve(
     file: Arc<File>,
     parts: &Parts,
     reactor: &Reactor,
-) -> Result<Response<Full<Bytes>>, Problem> {
+) -> Result<Response<Outgoing>, Problem> {
     if reactor.live.is_some() && file.media_type.starts_with("text/html") {
         return Ok(live_page(&file));
     }
@@ -83,7 +82,7 @@ async fn serve(
     if headers.contains_key(IF_NONE_MATCH)
         && let Some(tag) = tags().find(|tag| tag.is_listed(headers, IF_NONE_MATCH))
     {
-        let mut response = Response::new(Full::default());
+        let mut response = Response::new(Outgoing::default());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response.headers_mut().insert(ETAG, tag.value());
         described(&file, parts, response.headers_mut());
@@ -95,12 +94,7 @@ async fn serve(
         Some(_) => None,
         None => coded(&file, &codings, reactor).await?,
     };
-    let is_current = match headers.get(IF_RANGE) {
-        Some(condition) => *condition == tag(None).value(),
-        None => true,
-    };
-    let range = range.filter(|_| is_current && headers.get_all(RANGE).iter().count() == 1);
-    let wanted = range.map_or(Wanted::Whole, |range| range::wanted(range, file.bytes.len()));
+    let wanted = range::asked(parts, Some(&tag(None).value()), file.bytes.len());
     let mut response = content(&file, wanted, coded);
     described(&file, parts, response.headers_mut());
     Ok(response)
@@ -130,8 +124,8 @@ async fn coded(
 
 /// A page while its application is edited: always the whole as it is, since a script is added to it
 /// that names what is served.
-fn live_page(file: &File) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(file.bytes.clone()));
+fn live_page(file: &File) -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::from(file.bytes.clone()));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.media_type));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -139,7 +133,7 @@ fn live_page(file: &File) -> Response<Full<Bytes>> {
 }
 
 /// Status and content, with what describes the content.
-fn content(file: &File, wanted: Wanted, coded: Option<(Coding, Bytes)>) -> Response<Full<Bytes>> {
+fn content(file: &File, wanted: Wanted, coded: Option<(Coding, Bytes)>) -> Response<Outgoing> {
     let (bytes, coding) = match coded {
         Some((coding, bytes)) => (bytes, Some(coding)),
         None => (file.bytes.clone(), None),
@@ -156,7 +150,7 @@ fn content(file: &File, wanted: Wanted, coded: Option<(Coding, Bytes)>) -> Respo
             (StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new(), range)
         }
     };
-    let mut response = Response::new(Full::new(body));
+    let mut response = Response::new(Outgoing::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     if let Some(range) = range {

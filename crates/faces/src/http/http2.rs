@@ -4,11 +4,12 @@
 //! them.
 
 use crate::http::connection::{Closing, Connection, misbehaved, split};
+use crate::http::outgoing::Outgoing;
 use crate::http::visit::respond;
 use crate::limits;
 use crate::replies::Replies;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::CONTENT_LENGTH;
 use hyper::rt::Executor;
@@ -20,6 +21,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
+use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -154,10 +156,10 @@ async fn discard(mut unread: Incoming) {
 }
 
 /// In HTTP/1 hyper does it. The length stays (RFC 9110 §9.3.2).
-fn strip_content(response: &mut Response<Full<Bytes>>) {
-    let body = std::mem::take(response.body_mut()).into_inner().unwrap_or_default();
-    if !body.is_empty() {
-        response.headers_mut().insert(CONTENT_LENGTH, body.len().into());
+fn strip_content(response: &mut Response<Outgoing>) {
+    let body = std::mem::take(response.body_mut());
+    if let Some(bytes) = body.left().filter(|bytes| *bytes > 0) {
+        response.headers_mut().insert(CONTENT_LENGTH, bytes.into());
     }
 }
 
@@ -273,15 +275,14 @@ struct Running {
 
 impl Running {
     /// The reply, which may still be taken back.
-    fn reply(mut self, body: Full<Bytes>) -> Paced {
+    fn reply(mut self, body: Outgoing) -> Paced {
         self.has_reply = true;
-        let left = body.into_inner().unwrap_or_default();
         let id = self.streams.next_id.get();
-        if !left.is_empty() {
+        if !body.is_end_stream() {
             self.streams.next_id.set(id + 1);
             self.streams.sending.borrow_mut().insert(id, Sending::default());
         }
-        Paced { left, id, streams: Rc::clone(&self.streams) }
+        Paced { body, id, has_ended: false, streams: Rc::clone(&self.streams) }
     }
 }
 
@@ -297,38 +298,46 @@ impl Drop for Running {
 /// A body that is handed over in pieces, so that it shows how much of it the client takes. h2 asks
 /// for a piece only when the client's window has room.
 struct Paced {
-    left: Bytes,
+    body: Outgoing,
     id: u64,
+    /// Its end was seen, which is not known beforehand of every body.
+    has_ended: bool,
     streams: Rc<Streams>,
 }
 
 impl Body for Paced {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.left.is_empty() {
-            return Poll::Ready(None);
-        }
-        let bytes = self.left.len().min(limits::STREAM_SEND_BYTES_MAX);
-        let piece = self.left.split_to(bytes);
-        self.streams.moved.set(true);
-        if let Some(sending) = self.streams.sending.borrow_mut().get_mut(&self.id) {
-            sending.taken += bytes;
-        }
-        let piece = if self.left.is_empty() { self.streams.tail(piece) } else { piece };
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        let polled = self.body.poll_bytes(cx, limits::STREAM_SEND_BYTES_MAX);
+        let Poll::Ready(next) = polled else { return Poll::Pending };
+        Poll::Ready(match next {
+            None => {
+                self.has_ended = true;
+                None
+            }
+            Some(Err(error)) => Some(Err(error)),
+            Some(Ok(piece)) => {
+                self.streams.moved.set(true);
+                if let Some(sending) = self.streams.sending.borrow_mut().get_mut(&self.id) {
+                    sending.taken += piece.len();
+                }
+                let is_last = self.body.is_end_stream();
+                Some(Ok(Frame::data(if is_last { self.streams.tail(piece) } else { piece })))
+            }
+        })
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left.is_empty()
+        self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left.len() as u64)
+        self.body.size_hint()
     }
 }
 
@@ -336,7 +345,7 @@ impl Drop for Paced {
     fn drop(&mut self) {
         self.streams.sending.borrow_mut().remove(&self.id);
         // Of a stream that was taken back, nothing is asked for any more.
-        if self.left.is_empty() {
+        if self.has_ended || self.body.is_end_stream() {
             self.streams.answered();
         } else {
             self.streams.abandon();
@@ -365,7 +374,7 @@ mod tests {
     fn a_reply_that_is_not_taken_stalls_after_a_full_stretch() {
         let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
         let large = Bytes::from(vec![0; 4 * limits::STREAM_SEND_BYTES_MAX]);
-        let mut body = streams.begin().reply(Full::new(large));
+        let mut body = streams.begin().reply(Outgoing::from(large));
         assert!(!streams.is_stalled(&replies, 0), "it has just begun");
         assert_eq!(piece(&mut body), limits::STREAM_SEND_BYTES_MAX);
         assert!(!streams.is_stalled(&replies, 0), "a piece was taken");
@@ -379,7 +388,7 @@ mod tests {
     fn a_last_piece_that_is_held_stalls_unless_others_are_taken() {
         let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
         let small = Bytes::from(vec![0; limits::REPLY_UNWATCHED_BYTES_MAX + 1]);
-        let mut body = streams.begin().reply(Full::new(small));
+        let mut body = streams.begin().reply(Outgoing::from(small));
         let Poll::Ready(Some(Ok(held))) = Pin::new(&mut body).poll_frame(&mut nobody()) else {
             panic!("no piece");
         };
@@ -398,9 +407,9 @@ mod tests {
         for _ in 0..limits::STREAMS_ABANDONED_MAX {
             drop(streams.begin());
         }
-        drop(streams.begin().reply(Full::default()));
+        drop(streams.begin().reply(Outgoing::default()));
         assert_eq!(streams.abandoned.get(), limits::STREAMS_ABANDONED_MAX - 1);
-        drop(streams.begin().reply(Full::new(Bytes::from_static(b"nobody asks for it"))));
+        drop(streams.begin().reply(Outgoing::from(Bytes::from_static(b"nobody asks for it"))));
         assert_eq!(streams.abandoned.get(), limits::STREAMS_ABANDONED_MAX);
         assert_eq!(streams.running.get(), 0);
     }
@@ -411,7 +420,7 @@ mod tests {
         let running = streams.begin();
         assert!(!streams.is_quiet());
         assert!(!streams.is_quiet(), "a request is being answered");
-        drop(running.reply(Full::default()));
+        drop(running.reply(Outgoing::default()));
         assert!(streams.is_quiet());
     }
 }

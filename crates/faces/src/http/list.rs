@@ -125,7 +125,7 @@ fn place(element: &Element<'_>) -> Result<Place, Malformed> {
 
 fn content(element: &Element<'_>) -> Result<Content, Malformed> {
     let body = element.member("value")?.to_owned().into();
-    Ok(Content { media_type: MediaType::Json, body })
+    Ok(Content { media_type: MediaType::Json, body, blob: None })
 }
 
 fn patch(kind: &str, element: &Element<'_>) -> Result<Patch, Malformed> {

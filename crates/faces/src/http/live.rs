@@ -6,11 +6,11 @@
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
 use crate::http::origin;
+use crate::http::outgoing::Outgoing;
 use crate::limits::{LIVE_HOLD, LIVE_RETRY};
 use crate::live::Live;
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{
     CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY as CSP, CONTENT_TYPE, ETAG, HeaderMap,
     HeaderValue,
@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     live: &Live,
     parts: &Parts,
     (asker, connection): (&Asker, &Connection),
-) -> Result<Response<Full<Bytes>>, Problem> {
+) -> Result<Response<Outgoing>, Problem> {
     let site = connection.site(asker);
     origin::check(parts, site.is_local, site.origins)?;
     if !site.is_local {
@@ -47,7 +47,7 @@ pub(crate) async fn serve(
     }
 }
 
-async fn news(live: &Live, headers: &HeaderMap) -> Result<Response<Full<Bytes>>, Problem> {
+async fn news(live: &Live, headers: &HeaderMap) -> Result<Response<Outgoing>, Problem> {
     let full = || Problem::new(Kind::Busy, "too many pages wait for edits");
     let _place = live.waiters.try_acquire().map_err(|_| full())?;
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok());
@@ -59,8 +59,8 @@ async fn news(live: &Live, headers: &HeaderMap) -> Result<Response<Full<Bytes>>,
     Ok(response("text/event-stream", text.into()))
 }
 
-fn response(media_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
+fn response(media_type: &'static str, body: Bytes) -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::from(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -71,7 +71,7 @@ fn response(media_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
 /// origin, so that a page's Content-Security-Policy need not allow scripts within it. Browsers are
 /// not to keep such a page: told later that it is still the same (304), they would show the one
 /// that asks for what was served before, and it would load itself again for ever.
-pub(crate) fn inject(response: &mut Response<Full<Bytes>>, served: &str) {
+pub(crate) fn inject(response: &mut Response<Outgoing>, served: &str) {
     let headers = response.headers();
     let is_html = headers
         .get(CONTENT_TYPE)
@@ -89,8 +89,8 @@ pub(crate) fn inject(response: &mut Response<Full<Bytes>>, served: &str) {
             *value = allowed;
         }
     }
-    let body = std::mem::take(response.body_mut()).into_inner().unwrap_or_default();
-    *response.body_mut() = Full::new(with_script(&body, served));
+    let body = std::mem::take(response.body_mut()).into_whole();
+    *response.body_mut() = Outgoing::from(with_script(&body, served));
 }
 
 /// The policies (Content Security Policy 3) with leave for a script of the same origin, and for it
@@ -185,13 +185,13 @@ mod tests {
             ("text/html", Some("gzip"), 200),
             ("text/html", None, 206),
         ] {
-            let mut response = Response::new(Full::new(Bytes::from_static(b"<p>")));
+            let mut response = Response::new(Outgoing::from(Bytes::from_static(b"<p>")));
             *response.status_mut() = StatusCode::from_u16(status).unwrap();
             let headers = response.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
             encoding.map(|name| headers.insert(CONTENT_ENCODING, HeaderValue::from_static(name)));
             inject(&mut response, "a-1");
-            assert_eq!(response.into_body().into_inner().unwrap(), "<p>", "{media_type}");
+            assert_eq!(response.into_body().into_whole(), "<p>", "{media_type}");
         }
     }
 }

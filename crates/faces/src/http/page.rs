@@ -2,13 +2,13 @@
 //! problems mean.
 
 use crate::http::forwarded::Asker;
+use crate::http::outgoing::Outgoing;
 use crate::http::{bearer, openapi, problems};
 use crate::observe::{metrics, readiness};
 use crate::problem::Problem;
 use crate::reactor::Reactor;
 use crate::surface::Template;
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, VARY};
 use hyper::http::request::Parts;
 use hyper::{Response, StatusCode};
@@ -59,7 +59,7 @@ pub(crate) async fn serve(
     parts: &Parts,
     asker: &Asker,
     reactor: &Reactor,
-) -> Result<Response<Full<Bytes>>, Problem> {
+) -> Result<Response<Outgoing>, Problem> {
     match page {
         Page::Health => Ok(fresh(StatusCode::OK, "text/plain; charset=utf-8", "ok\n")),
         Page::Readiness => Ok(ready(parts, asker, reactor)),
@@ -73,14 +73,14 @@ pub(crate) async fn serve(
     }
 }
 
-fn ready(parts: &Parts, asker: &Asker, reactor: &Reactor) -> Response<Full<Bytes>> {
+fn ready(parts: &Parts, asker: &Asker, reactor: &Reactor) -> Response<Outgoing> {
     let readiness = readiness::Readiness::check(&reactor.observer);
     let is_known = bearer::recognised(parts, &reactor.guard, asker.address).is_some();
     let status = if readiness.passes() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     fresh(status, readiness::MEDIA_TYPE, readiness.to_json(is_known))
 }
 
-fn problem_page(parts: &Parts) -> Result<Response<Full<Bytes>>, Problem> {
+fn problem_page(parts: &Parts) -> Result<Response<Outgoing>, Problem> {
     let (media_type, text) = problems::page(parts.uri.path(), &parts.headers)?;
     let mut response = lasting(media_type, text);
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
@@ -88,7 +88,7 @@ fn problem_page(parts: &Parts) -> Result<Response<Full<Bytes>>, Problem> {
 }
 
 /// The same for as long as the program runs.
-fn lasting(media_type: &'static str, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn lasting(media_type: &'static str, text: impl Into<Bytes>) -> Response<Outgoing> {
     let mut response = response(StatusCode::OK, media_type, text);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
@@ -100,7 +100,7 @@ fn fresh(
     status: StatusCode,
     media_type: &'static str,
     text: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
+) -> Response<Outgoing> {
     let mut response = response(status, media_type, text);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
@@ -110,8 +110,8 @@ fn response(
     status: StatusCode,
     media_type: &'static str,
     text: impl Into<Bytes>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(text.into()));
+) -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::from(text.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response

@@ -4,6 +4,7 @@ mod list;
 
 use crate::dispatch::Answer;
 use crate::http::exchange::Settled;
+use crate::http::outgoing::Outgoing;
 use crate::http::path::Resource;
 use crate::http::{app, failure, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
@@ -11,7 +12,6 @@ use crate::problem::Problem;
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{
     ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION,
@@ -28,7 +28,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// request into the header map of this reply, so that saves an allocation each time.
 ///
 /// A reply to HEAD is the same: hyper sends its head alone.
-pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response<Full<Bytes>> {
+pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response<Outgoing> {
     if let Err(Problem { more: Some(more), .. }) = &settled
         && more.failed.is_some()
     {
@@ -47,14 +47,14 @@ pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response
     }
 }
 
-fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
+fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Outgoing> {
+    let mut response = Response::new(Outgoing::from(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
 }
 
-fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Outgoing> {
     let Executed { outcome, commit, durability } = executed;
     let status = status::of(&outcome);
     if let Some(commit) = commit {
@@ -65,6 +65,7 @@ fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Ful
     }
     let body = match outcome {
         Outcome::Found(document) => found(&document, &mut headers),
+        Outcome::FoundBlob(..) => unreachable!("it is sent by `download`"),
         Outcome::NotModified { version } => {
             headers.insert(ETAG, etag(version));
             headers.insert(CACHE_CONTROL, REVALIDATE);
@@ -143,6 +144,18 @@ fn level(durability: Durability) -> &'static str {
 /// alone it might guess (RFC 9111 §4.2.2).
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
+/// The fields of a reply that shows a document.
+pub(super) fn describe_found(
+    document: &Document,
+    commit: Option<CommitNumber>,
+    headers: &mut HeaderMap,
+) {
+    if let Some(commit) = commit {
+        headers.insert(SARSEN_COMMIT, number(commit));
+    }
+    found(document, headers);
+}
+
 fn found(document: &Document, headers: &mut HeaderMap) -> Bytes {
     describe(&document.media_type, headers);
     headers.insert(ETAG, etag(document.version));
@@ -206,7 +219,7 @@ fn location(path: &str) -> HeaderValue {
     HeaderValue::try_from(path).expect("a path is printable ASCII")
 }
 
-fn options(template: Option<Template>, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+fn options(template: Option<Template>, mut headers: HeaderMap) -> Response<Outgoing> {
     let allow = template.map_or_else(|| SERVER_METHODS.to_owned(), Template::allow);
     headers.insert(ALLOW, listed(allow));
     if let Some(accepts) = template.map(|t| t.accepts(&Method::PATCH)).filter(|a| !a.is_empty()) {
@@ -223,7 +236,7 @@ fn listed(list: String) -> HeaderValue {
 }
 
 /// A failure of the application: a browser gets a page, all others the problem.
-fn failed(failed: Problem, parts: &Parts) -> Response<Full<Bytes>> {
+fn failed(failed: Problem, parts: &Parts) -> Response<Outgoing> {
     const VARY_ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
     const POLICY: HeaderValue = HeaderValue::from_static(failure::CONTENT_SECURITY_POLICY);
     let report = failed.more.as_ref().and_then(|more| more.failed.as_ref());
@@ -239,12 +252,12 @@ fn failed(failed: Problem, parts: &Parts) -> Response<Full<Bytes>> {
         headers.insert(CONTENT_SECURITY_POLICY, POLICY);
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-        *response.body_mut() = Full::new(page.into());
+        *response.body_mut() = Outgoing::from(page);
     }
     response
 }
 
-pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Full<Bytes>> {
+pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Outgoing> {
     let status = StatusCode::from_u16(problem.status())
         .expect("the table has statuses of 400 to 599 only, which a test checks, services 4xx");
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

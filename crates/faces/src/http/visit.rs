@@ -5,6 +5,7 @@
 use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
+use crate::http::outgoing::Outgoing;
 use crate::http::{bearer, exchange, live, path, reply, wishes};
 use crate::limits;
 use crate::live::Live;
@@ -12,9 +13,7 @@ use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
 use crate::problem::{self, Problem};
 use crate::reactor::Reactor;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Response, Uri, Version};
@@ -28,7 +27,7 @@ pub(crate) async fn respond(
     mut parts: Parts,
     body: &mut Option<Incoming>,
     connection: &Connection,
-) -> Response<Full<Bytes>> {
+) -> Response<Outgoing> {
     let begun = Instant::now();
     let reactor = &*connection.reactor;
     let asker = forwarded::asker(&mut parts, connection);
@@ -122,7 +121,7 @@ async fn settle(
     body: &mut Option<Incoming>,
     (visit, principal): (Visit, &Principal),
     from: (&Asker, &Connection),
-) -> Response<Full<Bytes>> {
+) -> Response<Outgoing> {
     let is_read = matches!(visit.method, Method::Get | Method::Head);
     let is_named = !is_read && parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
     if is_named || matches!(visit.kind, Kind::Collections | Kind::Transaction) {
@@ -137,7 +136,11 @@ async fn settle(
     if let Some(served) = served {
         live::inject(&mut response, &served);
     }
-    let bytes = response.body().size_hint().exact().unwrap_or(0);
+    // What comes in pieces is counted piece by piece.
+    let bytes = match response.body() {
+        Outgoing::Whole(bytes) => bytes.len() as u64,
+        Outgoing::Pieces(_) => 0,
+    };
     if bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64 || visit.method == Method::Head {
         return response;
     }
@@ -147,14 +150,14 @@ async fn settle(
 /// Counts a reply that is large enough to matter while it is sent. One that can be refused is, when
 /// there are too many.
 fn counted(
-    response: Response<Full<Bytes>>,
+    response: Response<Outgoing>,
     may_refuse: bool,
     connection: &Connection,
-) -> Response<Full<Bytes>> {
+) -> Response<Outgoing> {
     let (head, body) = response.into_parts();
-    let body = body.into_inner().unwrap_or_default();
+    let body = body.into_whole();
     match connection.reactor.replies.count(body, !may_refuse) {
-        Ok(body) => Response::from_parts(head, Full::new(body)),
+        Ok(body) => Response::from_parts(head, Outgoing::from(body)),
         Err(_) => {
             let detail = "too many replies wait for clients that take them slowly; try again";
             let mut headers = head.headers;
@@ -188,12 +191,12 @@ struct Note<'a> {
 }
 
 impl Note<'_> {
-    fn answered(mut self, response: &Response<Full<Bytes>>) {
+    fn answered(mut self, response: &Response<Outgoing>) {
         self.is_answered = true;
         let took = self.begun.elapsed();
         self.reactor.meter.count(self.visit, response.status(), took);
         let Some(described) = &self.described else { return };
-        let bytes = response.body().size_hint().exact().unwrap_or(0);
+        let bytes = response.body().left().unwrap_or(0);
         let end = End {
             status: response.status().as_u16(),
             bytes: if self.visit.method == Method::Head { 0 } else { bytes },

@@ -7,7 +7,7 @@ use crate::observe::exposition::{Exposition, Sort, canonical};
 use crate::observe::meter::{Kind, Meter, Method, Visit};
 use crate::observe::others;
 use crate::observe::process::Process;
-use repository::{DurationCounts, Measures, Stats};
+use repository::{BlobStats, DurationCounts, Measures, Stats};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -32,6 +32,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     commits(&mut page, &stats, &measures);
     tranlog(&mut page, &stats, &measures);
     memory(&mut page, observer, &stats, &measures);
+    blobs(&mut page, &observer.repository.blob_stats());
     space(&mut page, &stats);
     queues(&mut page, observer);
     access(&mut page, observer);
@@ -151,6 +152,30 @@ fn memory(page: &mut Exposition, observer: &Observer, stats: &Stats, measures: &
         "Documents looked for in the storage engine, because memory did not have them.",
         measures.engine_reads,
     );
+}
+
+fn blobs(page: &mut Exposition, stats: &BlobStats) {
+    let gauges = [
+        ("sarsen_blobs", "", "Blobs on disk.", stats.count),
+        ("sarsen_blobs_bytes", "bytes", "Bytes of their content.", stats.bytes),
+        ("sarsen_blobs_writing", "", "Blobs that are being written.", stats.writing),
+        ("sarsen_blobs_pinned", "", "Blobs that are read, or about to be named.", stats.pinned),
+        ("sarsen_blobs_unnamed", "", "Blobs that may have to be removed.", stats.unnamed),
+    ];
+    for (name, unit, help, value) in gauges {
+        page.gauge(name, unit, help, value);
+    }
+    let counters = [
+        ("sarsen_blobs_written", "", "Blobs written.", stats.written),
+        ("sarsen_blobs_written_bytes", "bytes", "Bytes of them.", stats.written_bytes),
+        ("sarsen_blobs_known", "", "Blobs written that were there already.", stats.known),
+        ("sarsen_blobs_reclaimed", "", "Blobs removed, which nobody named.", stats.reclaimed),
+        ("sarsen_blobs_reclaimed_bytes", "bytes", "Bytes of them.", stats.reclaimed_bytes),
+        ("sarsen_blobs_damaged", "", "Reads of blobs that found damage.", stats.damaged),
+    ];
+    for (name, unit, help, value) in counters {
+        page.counter(name, unit, help, value);
+    }
 }
 
 /// What cannot be told is left out.

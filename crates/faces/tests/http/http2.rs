@@ -110,7 +110,7 @@ fn a_body_that_is_too_large_gets_its_answer() {
             "-w",
             " %{response_code}",
             "-H",
-            "content-type: a/b",
+            "content-type: application/json",
             "-T",
             "-",
             &url(&site, "/db/notes/a"),

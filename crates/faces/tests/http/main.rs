@@ -5,6 +5,7 @@
 mod access;
 mod access_log;
 mod app;
+mod blobs;
 mod collections;
 mod conditional;
 mod connections;

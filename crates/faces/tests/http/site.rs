@@ -5,6 +5,7 @@ use faces::{Server, ServerOptions};
 use repository::{Options, Repository, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 pub struct Site {
     pub server: Server,
     pub repository: Arc<Repository>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Site {
@@ -41,7 +42,12 @@ impl Site {
         change(&mut options);
         let pool = pool(&repository);
         let server = Server::start(options, Arc::clone(&repository), pool).unwrap();
-        Self { server, repository, _folder: folder }
+        Self { server, repository, folder }
+    }
+
+    /// The repository's folder.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().join("data")
     }
 
     pub fn connect(&self) -> Client {
@@ -220,6 +226,12 @@ impl Client {
             reply.body = self.take(length);
         }
         Some(reply)
+    }
+
+    /// Everything up to the end of the connection.
+    pub fn rest(&mut self) -> Vec<u8> {
+        while self.fill() {}
+        std::mem::take(&mut self.buffer)
     }
 
     fn take(&mut self, length: usize) -> String {

@@ -14,6 +14,7 @@ import { native } from "sarsen:native";
 import { freeze, revive } from "sarsen:persist";
 import { Range, queryOf, withDates } from "sarsen:results";
 import { serviceOf } from "sarsen:services";
+import { Stored, idOf, isStored } from "sarsen:stored";
 
 // As they are now: an application may replace its globals.
 const { Error, Number, TypeError } = globalThis;
@@ -147,6 +148,31 @@ class Collection {
     }
     const expires = expiresBy(own, key, options);
     native.putBytes(own.at, key, String(mediaType), bytes.toBase64(), expires);
+    forget(own, key);
+  }
+
+  // The content of a document of any media type and size, by reference: `mediaType`, `size` and, if
+  // it is in a file of its own, `hash` (BLAKE3). It can be returned, and be put with `putStored`,
+  // and is never in memory. undefined if there is no document.
+  stored(key) {
+    const own = staged(this.#own, key);
+    const id = native.stored(own.at, key);
+    return id === undefined ? undefined : new Stored(id, own.life, native.meta(own.at, key));
+  }
+
+  // Stores what `stored` gave as a document of another media type than JSON. Large content is not
+  // copied.
+  putStored(key, stored, { mediaType = stored?.mediaType, ...options } = {}) {
+    const own = this.#own;
+    checkUse(own, key);
+    if (own.service !== undefined) {
+      throw new Error(`${where(own, key)}: a collection with a service holds JSON documents only`);
+    }
+    if (!isStored(stored)) {
+      throw new TypeError(`${where(own, key)}: putStored expects what \`stored\` has given`);
+    }
+    const expires = expiresBy(own, key, options);
+    native.putStored(own.at, key, idOf(stored), String(mediaType), expires);
     forget(own, key);
   }
 

@@ -2,6 +2,7 @@
 import { fieldsOf } from "sarsen:failure";
 import { Html } from "sarsen:html";
 import { native } from "sarsen:native";
+import { idOf, isStored } from "sarsen:stored";
 
 const HTML = "text/html; charset=utf-8";
 const TEXT = "text/plain; charset=utf-8";
@@ -115,6 +116,8 @@ function represent(body) {
   if (typeof body === "string") return [TEXT, body.toWellFormed()];
   if (body === undefined || body === null) return [undefined, ""];
   if (isBytes(body)) return [BYTES, encoded(body)];
+  // A number, which is told from all else that a body may be.
+  if (isStored(body)) return [body.mediaType, idOf(body)];
   const wrong = typeof body === "object" ? LOSSY.find((type) => body instanceof type) : Object;
   const text = wrong === undefined ? stringify(body) : undefined;
   if (text === undefined) {

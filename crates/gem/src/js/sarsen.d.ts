@@ -407,6 +407,21 @@ declare module "sarsen" {
       bytes: Uint8Array | ArrayBuffer,
       options?: { mediaType?: string } & Partial<{ expiresIn: Duration; expires: Date }>,
     ): void;
+    /** Content by reference: to be returned or put elsewhere, and never in memory. */
+    stored(key: string): Stored | undefined;
+    putStored(
+      key: string,
+      stored: Stored,
+      options?: { mediaType?: string } & Partial<{ expiresIn: Duration; expires: Date }>,
+    ): void;
+  }
+
+  export interface Stored {
+    readonly mediaType: string;
+    /** In bytes. */
+    readonly size: number;
+    /** BLAKE3, in hexadecimal digits; of content in a file of its own (above 64 KiB). */
+    readonly hash: string | undefined;
   }
 
   export interface DocumentMeta {
@@ -417,6 +432,8 @@ declare module "sarsen" {
     expires: Date | undefined;
     mediaType: string;
     size: number;
+    /** Of content in a file of its own: BLAKE3, in hexadecimal digits. */
+    hash?: string;
   }
 
   export interface RangeOptions {

@@ -145,7 +145,7 @@ impl<'js> Natives<'js, '_> {
     fn bytes(&self) -> Result<()> {
         let slot = self.slot.clone();
         self.add("getBytes", move |ctx: Ctx<'js>, collection, key: String| {
-            let document = slot.call(&ctx, |turn| turn.look_at(place(&(collection, key))))?;
+            let document = slot.call(&ctx, |turn| turn.bytes(place(&(collection, key))))?;
             let Some(document) = document else { return Ok::<_, rquickjs::Error>(None) };
             let found = Array::new(ctx.clone())?;
             found.set(0, document.media_type.as_str())?;
@@ -163,7 +163,27 @@ impl<'js> Natives<'js, '_> {
             let (named, content) = ((collection, key), (bytes.into(), timestamp(expires)));
             slot.call(&ctx, |turn| turn.put_bytes(place(&named), &media_type, content))
         };
-        self.add("putBytes", put)
+        self.add("putBytes", put)?;
+        self.stored()
+    }
+
+    /// Content by reference.
+    fn stored(&self) -> Result<()> {
+        let slot = self.slot.clone();
+        self.add("stored", move |ctx: Ctx<'js>, collection, key: String| {
+            slot.call(&ctx, |turn| turn.stored(place(&(collection, key))))
+        })?;
+        let slot = self.slot.clone();
+        let put = move |ctx: Ctx<'js>,
+                        collection: usize,
+                        key: String,
+                        stored: usize,
+                        media_type: String,
+                        expires: Opt<Option<f64>>| {
+            let (named, with) = ((collection, key), (&*media_type, timestamp(expires)));
+            slot.call(&ctx, |turn| turn.put_stored(place(&named), stored, with))
+        };
+        self.add("putStored", put)
     }
 
     fn merges(&self) -> Result<()> {
@@ -258,6 +278,9 @@ pub(super) fn meta<'js>(ctx: &Ctx<'js>, document: &Document) -> Result<Object<'j
     meta.set("updated", document.updated.0 as f64)?;
     meta.set("expires", document.expires.map(|at| at.0 as f64))?;
     meta.set("mediaType", document.media_type.as_str())?;
-    meta.set("size", document.body.len() as f64)?;
+    meta.set("size", document.length() as f64)?;
+    if let Some(blob) = document.blob {
+        meta.set("hash", blob.hash.to_string())?;
+    }
     Ok(meta)
 }

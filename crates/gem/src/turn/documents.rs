@@ -3,7 +3,9 @@
 use super::{Turn, TurnError};
 use bytes::Bytes;
 use repository::limits::JSON_DEPTH_MAX;
-use repository::{CollectionName, Document, Key, MediaType, Merge, ReadError, Timestamp, json};
+use repository::{
+    CollectionName, Content, Document, Key, MediaType, Merge, ReadError, Timestamp, json,
+};
 use std::sync::Arc;
 
 /// What a run knows of documents.
@@ -56,7 +58,7 @@ impl Turn {
         self.known.collections.get(number).cloned().ok_or(TurnError::Over)
     }
 
-    fn names(&self, place: Place<'_>) -> Result<(CollectionName, Key), TurnError> {
+    pub(super) fn names(&self, place: Place<'_>) -> Result<(CollectionName, Key), TurnError> {
         Ok((self.collection(place.collection)?, Key::new(place.key)?))
     }
 
@@ -112,6 +114,17 @@ impl Turn {
     /// Whether there is a document, whatever its media type; noted as a read.
     pub(crate) fn has(&mut self, place: Place<'_>) -> Result<bool, TurnError> {
         Ok(self.document(place)?.is_some())
+    }
+
+    /// The bytes of a document in memory, with its media type.
+    pub(crate) fn bytes(&mut self, place: Place<'_>) -> Result<Option<Arc<Document>>, TurnError> {
+        let document = self.look_at(place)?;
+        if let Some(blob) = document.as_ref().and_then(|document| document.blob) {
+            let (collection, key) = self.names(place)?;
+            let (collection, key) = (collection.to_string(), key.to_string());
+            return Err(TurnError::Stored { collection, key, bytes: blob.length });
+        }
+        Ok(document)
     }
 
     /// The document, whatever its media type.
@@ -193,8 +206,13 @@ impl Turn {
         if document.expires == expires {
             return Ok(true);
         }
-        let Document { media_type, body, .. } = (*document).clone();
-        self.transaction()?.put(&collection, &key, media_type, body, expires)?;
+        let pinned = self.transaction()?.pin_blob(&document);
+        let content = match self.readable(pinned)? {
+            Some(blob) => Content::Blob(blob),
+            None => Content::Inline(document.body.clone()),
+        };
+        let media_type = document.media_type.clone();
+        self.transaction()?.put_content(&collection, &key, media_type, &content, expires)?;
         if let Some(known) = entry.and_then(|entry| self.known.followed.get_mut(entry)) {
             known.expires = expires;
         }
@@ -254,7 +272,7 @@ pub(super) fn names(name: &str, key: &str) -> Result<(CollectionName, Key), Turn
 }
 
 /// Checks a media type (RFC 9110 §8.3.1) that is not JSON's: that is stored as a value.
-fn other_type(media_type: &str) -> Result<&str, TurnError> {
+pub(super) fn other_type(media_type: &str) -> Result<&str, TurnError> {
     let (essence, _) = media_type.split_once(';').unwrap_or((media_type, ""));
     let is_token = |text: &str| {
         let is_char = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);

@@ -9,6 +9,7 @@ mod request;
 mod results;
 mod services;
 mod session;
+mod stored;
 mod task;
 
 use crate::aside::{Answer, Aside, Notes, TooMany};
@@ -32,7 +33,7 @@ use cookies::SetCookie;
 use documents::Known;
 pub(crate) use documents::{Place, collection};
 use repository::limits::JSON_DEPTH_MAX;
-use repository::{NameError, ReadError, StageError, Timestamp, Transaction};
+use repository::{Content, NameError, ReadError, StageError, Timestamp, Transaction};
 use results::Reading;
 pub(crate) use results::{Bounds, Documents, Question};
 use session::Session;
@@ -68,6 +69,11 @@ pub(crate) enum TurnError {
     Stage(#[from] StageError),
     #[error("db.{collection} \"{key}\" holds {media_type}; a handler reads JSON documents only")]
     NotJson { collection: String, key: String, media_type: String },
+    #[error(
+        "db.{collection} \"{key}\" has {bytes} bytes in a file of its own, which is never read \
+         into memory; use `stored`, and return it or put it elsewhere"
+    )]
+    Stored { collection: String, key: String, bytes: u64 },
     #[error("db.{collection} \"{key}\": expected at most {JSON_DEPTH_MAX} levels of nesting")]
     TooDeep { collection: String, key: String },
     #[error(
@@ -179,6 +185,8 @@ pub(crate) struct Turn {
     cookies: Vec<SetCookie>,
     /// What the handler has named and been given.
     known: Known,
+    /// The content that it has asked for by reference.
+    stored: Vec<Content>,
     /// The ranges that it reads.
     readings: Vec<Reading>,
     log_records: u32,
@@ -214,6 +222,7 @@ impl Turn {
             session: Session::Untouched,
             cookies: Vec::new(),
             known: Known::default(),
+            stored: Vec::new(),
             readings: Vec::new(),
             log_records: 0,
             notes: Notes::default(),
@@ -253,6 +262,7 @@ impl Turn {
         self.session = Session::Untouched;
         self.cookies.clear();
         self.known.clear();
+        self.stored.clear();
         self.readings.clear();
         self.log_records = 0;
         self.notes.begin();

@@ -184,6 +184,8 @@ enum Trouble {
     Stage(StageError),
     /// The collection wants a condition.
     Blind,
+    /// The document is in a file of its own.
+    Large,
 }
 
 impl From<ReadError> for Trouble {
@@ -218,6 +220,11 @@ impl Collection {
         let ran = self.run(out, |tx| {
             let there = tx.get(&self.name, &key)?;
             let (change, value) = decide(there.as_deref(), tx.time());
+            // A value is in memory as a whole, which this document never is.
+            let is_blob = there.as_ref().is_some_and(|there| there.blob.is_some());
+            if is_blob && !matches!(change, Change::Remove { .. }) {
+                return Err(Trouble::Large);
+            }
             self.stage(tx, &key, there, change)?;
             Ok(value)
         })?;
@@ -287,6 +294,7 @@ impl Collection {
                 Err(match error {
                     Trouble::Read(error) => line_of(&error),
                     Trouble::Stage(error) => line_of(&error),
+                    Trouble::Large => "object too large for cache".to_owned(),
                     Trouble::Blind => format!(
                         "the collection {} wants a condition on replacing and removing: use cas",
                         self.name

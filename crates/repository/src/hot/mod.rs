@@ -15,7 +15,8 @@ pub(crate) use cell::{Cell, Held, Version};
 pub(crate) use collection::Collection;
 pub(crate) use shape::{Index, Shape};
 
-use crate::catalog::{EXPIRY_ID, VOLATILE_EXPIRY_ID};
+use crate::blobs::Unnamed;
+use crate::catalog::{BLOBS_ID, EXPIRY_ID, VOLATILE_BLOBS_ID, VOLATILE_EXPIRY_ID};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::name::{CollectionName, Key};
 use crate::views::{View, Views};
@@ -42,6 +43,12 @@ pub(crate) struct Hot {
     pub expiry: Arc<Collection>,
     /// The same for volatile collections.
     pub volatile_expiry: Arc<Collection>,
+    /// The rows that say which documents name which blobs.
+    pub blobs: Arc<Collection>,
+    /// The same for volatile collections.
+    pub volatile_blobs: Arc<Collection>,
+    /// Blobs that have lost a name.
+    pub unnamed: Arc<Unnamed>,
     /// Documents that the engine has, in the order in which eviction looks at them.
     waiting: Mutex<VecDeque<Arc<Cell>>>,
     ended: Ended,
@@ -53,16 +60,19 @@ pub(crate) struct Hot {
 impl Hot {
     pub(crate) fn new() -> Self {
         let bytes = Arc::default();
-        let expiry = |id, is_volatile| {
-            let name = CollectionName::generated("_expiry");
+        let table = |name, id, is_volatile| {
+            let name = CollectionName::generated(name);
             Arc::new(Collection::new(&name, id, (is_volatile, 0), &bytes))
         };
         Self {
             collections: RwLock::default(),
             by_id: RwLock::default(),
             rows: RwLock::default(),
-            expiry: expiry(EXPIRY_ID, false),
-            volatile_expiry: expiry(VOLATILE_EXPIRY_ID, true),
+            expiry: table("_expiry", EXPIRY_ID, false),
+            volatile_expiry: table("_expiry", VOLATILE_EXPIRY_ID, true),
+            blobs: table("_blobs", BLOBS_ID, false),
+            volatile_blobs: table("_blobs", VOLATILE_BLOBS_ID, true),
+            unnamed: Arc::default(),
             waiting: Mutex::default(),
             ended: Ended::default(),
             last_id: AtomicU32::new(VOLATILE_EXPIRY_ID),
@@ -101,7 +111,8 @@ impl Hot {
     pub(crate) fn everything(&self) -> Vec<Arc<Collection>> {
         let mut all = self.with_ended();
         all.extend(self.rows.read().values().cloned());
-        all.extend([&self.expiry, &self.volatile_expiry].map(Arc::clone));
+        let tables = [&self.expiry, &self.volatile_expiry, &self.blobs, &self.volatile_blobs];
+        all.extend(tables.map(Arc::clone));
         all.sort_by_key(|collection| collection.id);
         all
     }

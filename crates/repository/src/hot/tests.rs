@@ -12,6 +12,7 @@ fn version(number: u64) -> Version {
     let document = Document {
         media_type: MediaType::Json,
         body: Bytes::from(number.to_string()),
+        blob: None,
         version: CommitNumber(number),
         created: Timestamp(0),
         updated: Timestamp(0),

@@ -1,9 +1,10 @@
 //! The steward: threads that keep the repository in order while it is open. One keeps memory within
 //! its bound, one writes checkpoints, one removes what has expired and builds indexes, one merges
-//! tables. Nobody waits for them, except that commits are refused while memory is full of
-//! documents that the engine does not have.
+//! tables, one removes blobs that nobody names. Nobody waits for them, except that commits are
+//! refused while memory is full of documents that the engine does not have.
 
 use crate::at_rest::EngineState;
+use crate::blobs::Sweeper;
 use crate::checkpoint;
 use crate::document::{CommitNumber, Timestamp};
 use crate::limits::{
@@ -60,6 +61,8 @@ impl Steward {
         steward.run("reaper", store, move |store| reaper.round(store))?;
         let mut tables = Tables::default();
         steward.run("compactor", store, move |store| tables.round(store))?;
+        let mut sweeper = Sweeper::default();
+        steward.run("blobs", store, move |store| sweeper.round(store))?;
         Ok(steward)
     }
 

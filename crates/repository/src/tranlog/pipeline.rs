@@ -153,7 +153,7 @@ impl Tranlog {
     }
 
     /// The room on the disk.
-    pub(crate) fn space(&self) -> &Space {
+    pub(crate) fn space(&self) -> &Arc<Space> {
         &self.space
     }
 

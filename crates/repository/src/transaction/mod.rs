@@ -1,5 +1,6 @@
 //! A transaction: reads on one view, and writes that are staged until it commits.
 
+mod blobs;
 mod collections;
 mod outcome;
 mod range;
@@ -11,6 +12,7 @@ pub use outcome::{Duplicate, Outcome};
 pub use range::{IndexEntry, IndexPlace, IndexRead};
 
 use crate::apply::Staged;
+use crate::blobs::PinnedBlob;
 use crate::conflict::{Place, Read};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
@@ -77,6 +79,8 @@ pub struct Transaction {
     ends: Option<CollectionName>,
     /// The documents that were read.
     read_size: ReadSize,
+    /// What is staged and must stay until it is committed.
+    pins: Vec<PinnedBlob>,
     /// The document that was read and is the first of those to expire.
     first_to_expire: Option<(Timestamp, Place)>,
 }
@@ -99,6 +103,7 @@ impl Transaction {
             rows: 0,
             ends: None,
             read_size: ReadSize::default(),
+            pins: Vec::new(),
             first_to_expire: None,
         }
     }

@@ -50,6 +50,7 @@ mod tests {
         Some(Arc::new(Document {
             media_type: MediaType::Json,
             body: Bytes::from(vec![b'1'; bytes]),
+            blob: None,
             version: CommitNumber(1),
             created: Timestamp(0),
             updated: Timestamp(0),

@@ -35,12 +35,10 @@ impl Transaction {
         expires: Option<Timestamp>,
     ) -> Result<(), StageError> {
         check_document_bytes(body.len())?;
-        let media_type_bytes = media_type.as_str().len();
-        if media_type_bytes > MEDIA_TYPE_BYTES_MAX {
-            return Err(StageError::MediaTypeTooLong { bytes: media_type_bytes });
-        }
+        check_media_type(&media_type)?;
         let expires = expires.or_else(|| self.default_expiry(collection));
-        self.stage(collection, key, Change::Put { media_type, body: tight(&body), expires })
+        let body = tight(&body);
+        self.stage(collection, key, Change::Put { media_type, body, blob: None, expires })
     }
 
     /// Stages a deletion. Where nothing is there, that is a change all the same, which whoever
@@ -109,7 +107,10 @@ impl Transaction {
             None if !is_unique => Change::Merge(vec![operation]),
             // Own writes before it, or a noted read: the result is known.
             _ => match merged {
-                Some(body) => Change::Put { media_type: MediaType::Json, body, expires },
+                Some(body) => {
+                    let media_type = MediaType::Json;
+                    Change::Put { media_type, body, blob: None, expires }
+                }
                 None => return Ok(()),
             },
         };
@@ -146,7 +147,7 @@ impl Transaction {
         collection.is_some_and(|collection| collection.shape().settings.schema.is_some())
     }
 
-    fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
+    pub(super) fn default_expiry(&mut self, collection: &CollectionName) -> Option<Timestamp> {
         let at = self.known(collection);
         self.collections[at].1.as_ref()?.default_expiry(self.view.time)
     }
@@ -257,9 +258,10 @@ impl Transaction {
         let base = alive(self.writes[at].base.clone(), self.view.time);
         let staged = match &self.writes[at].write.change {
             Change::Delete => None,
-            Change::Put { media_type, body, expires } => {
+            Change::Put { media_type, body, blob, expires } => {
                 let (media_type, body) = (media_type.clone(), body.clone());
-                Some(Arc::new(self.document(media_type, body, *expires, base.as_deref())))
+                let document = self.document(media_type, body, *expires, base.as_deref());
+                Some(Arc::new(Document { blob: *blob, ..document }))
             }
             Change::Merge(operations) => self.merged_document(at, operations, base),
             Change::Expire(_)
@@ -308,6 +310,7 @@ impl Transaction {
         Document {
             media_type,
             body,
+            blob: None,
             version: UNCOMMITTED,
             created: base.map_or(self.view.time, |base| base.created),
             updated: self.view.time,
@@ -348,6 +351,14 @@ fn check_schema(
 fn check_rows(rows: usize) -> Result<(), StageError> {
     match rows > TRANSACTION_ROWS_MAX {
         true => Err(StageError::TooManyRows),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn check_media_type(media_type: &MediaType) -> Result<(), StageError> {
+    let bytes = media_type.as_str().len();
+    match bytes > MEDIA_TYPE_BYTES_MAX {
+        true => Err(StageError::MediaTypeTooLong { bytes }),
         false => Ok(()),
     }
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use harness::random::Random;
 use harness::{SetAtEnd, key, named};
 use media::Media;
-use repository::limits::MEMORY_BYTES_MIN;
+use repository::limits::{DOCUMENT_INLINE_BYTES_MAX, MEMORY_BYTES_MIN};
 use repository::{
     Direction, KeyRange, MediaType, Options, Outcome, Recovery, Repository, Timestamp, Transaction,
     verify,
@@ -40,6 +40,9 @@ const COLLECTIONS: [&str; 3] = ["birds", "fish", "moss"];
 const KEYS: usize = 40;
 const BODY_BYTES_MAX: usize = 3000;
 
+/// So many different blobs there are: they come, go, and come again.
+const BLOBS: usize = 5;
+
 /// All calls that can change a file or its name, those that move its offset, and those with which
 /// changes would go unnoticed.
 const TRACED: &str = "trace=open,openat,openat2,creat,close,dup,dup2,dup3,fcntl,read,readv,lseek,\
@@ -58,6 +61,10 @@ fn writes(number: usize) -> Vec<(&'static str, String, Option<Bytes>)> {
         let at = format!("k{}", random.below(KEYS));
         let filler = "x".repeat(random.below(BODY_BYTES_MAX));
         let body = format!(r#"{{"number":{number},"filler":"{filler}"}}"#);
+        let body = match random.once_in(8) {
+            true => " ".repeat(DOCUMENT_INLINE_BYTES_MAX) + &(number % BLOBS).to_string(),
+            false => body,
+        };
         let is_put = !random.once_in(4);
         writes.push((collection, at, is_put.then(|| Bytes::from(body))));
     }
@@ -79,7 +86,7 @@ fn documents_after(transactions: usize) -> Documents {
 /// Commits the transaction of this number, and waits until it is durable.
 fn commit(repository: &Repository, number: usize) {
     let mut transaction = repository.begin().unwrap();
-    stage(&mut transaction, number);
+    stage(repository, &mut transaction, number);
     match transaction.commit().unwrap() {
         // Deleting what is not there changes nothing.
         Outcome::Committed(last) | Outcome::Unchanged(last) => {
@@ -89,10 +96,17 @@ fn commit(repository: &Repository, number: usize) {
     }
 }
 
-fn stage(transaction: &mut Transaction, number: usize) {
+fn stage(repository: &Repository, transaction: &mut Transaction, number: usize) {
     for (collection, at, body) in writes(number) {
         let (collection, at) = (named(collection), key(&at));
         match body {
+            Some(body) if body.len() > DOCUMENT_INLINE_BYTES_MAX => {
+                let mut writer = repository.blob_writer(u64::MAX);
+                writer.write(&body).unwrap();
+                let (content, text) =
+                    (writer.finish().unwrap(), MediaType::Other("text/plain".into()));
+                transaction.put_content(&collection, &at, text, &content, None).unwrap();
+            }
             Some(body) => transaction.put(&collection, &at, MediaType::Json, body, None).unwrap(),
             None => transaction.delete(&collection, &at).unwrap(),
         }
@@ -106,7 +120,11 @@ fn documents(repository: &Repository) -> Documents {
         let all = KeyRange::all();
         let range = transaction.range(&named(collection), &all, Direction::Ascending, 10_000);
         for (at, document) in range.unwrap() {
-            found.insert((collection, at.to_string()), document.body.clone());
+            let body = match transaction.pin_blob(&document).unwrap() {
+                Some(blob) => blob.open().unwrap().read(0).unwrap(),
+                None => document.body.clone(),
+            };
+            found.insert((collection, at.to_string()), body);
         }
     }
     found
@@ -247,6 +265,9 @@ fn a_power_cut_at_any_moment_loses_nothing_that_was_durable() {
     let versions = media.count(|name, has_come| name == "current" && has_come);
     let removed = media.count(|name, has_come| name.parse::<u64>().is_ok() && !has_come);
     assert!(versions > 20 && removed > 5, "the engine did little: {versions}, {removed}");
+    let blobs = [true, false]
+        .map(|came| media.count(|name, has_come| name.len() == 62 && has_come == came));
+    assert!(blobs[0] > 20 && blobs[1] > 5, "blobs written and removed: {blobs:?}");
     for seed in 0..cuts as u64 {
         let image = tempfile::tempdir().unwrap();
         let cut = lay(&media, seed, end, image.path());

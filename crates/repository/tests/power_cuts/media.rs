@@ -174,8 +174,13 @@ impl Media {
         let Some(node) = self.names.remove(from) else { return };
         self.names.insert(to.to_owned(), node);
         let ((folder, from), (other, to)) = (self.place(from), self.place(to));
-        assert!(folder == other, "not modelled: {call:?}");
-        self.change(folder, What::Rename { from, to, node }, call, NEVER);
+        if folder == other {
+            self.change(folder, What::Rename { from, to, node }, call, NEVER);
+        } else {
+            // Nothing says that both folders come to know of it.
+            self.change(other, What::Name { name: to, node }, call, NEVER);
+            self.change(folder, What::Remove { name: from }, call, NEVER);
+        }
     }
 
     fn remove(&mut self, path: &Path, call: &Call) {

@@ -48,4 +48,5 @@ mod tokens;
 mod top;
 mod transport;
 mod tutorial;
+mod uploads;
 mod watch;

@@ -27,7 +27,9 @@ fn result(place: &Place, outcome: &Outcome, commit: Option<CommitNumber>, text: 
     let (collection, key) = (quote(place.collection.as_str()), quote(place.key.as_str()));
     text.push_str(&format!("{{\"status\":{status},\"collection\":{collection},\"key\":{key}"));
     let (version, shown) = match outcome {
-        Outcome::Found(document) => (Some(document.version), Some(document)),
+        Outcome::Found(document) | Outcome::FoundBlob(document, _) => {
+            (Some(document.version), Some(document))
+        }
         Outcome::NotModified { version } => (Some(*version), None),
         Outcome::Written(written) => (written.version.known(commit), written.shown.as_ref()),
         Outcome::Absent | Outcome::Deleted | Outcome::Listed(_) | Outcome::Page(_) => (None, None),
@@ -53,7 +55,9 @@ fn document(document: &Document, text: &mut String) {
         (MediaType::Json, Ok(json)) => text.push_str(&format!(",\"document\":{json}")),
         (other, content) => {
             text.push_str(&format!(",\"media_type\":{}", quote(other.as_str())));
-            if let Ok(content) = content {
+            if let Some(blob) = document.blob {
+                text.push_str(&format!(",\"size\":{}", blob.length));
+            } else if let Ok(content) = content {
                 text.push_str(&format!(",\"text\":{}", quote(content)));
             }
         }

@@ -1,7 +1,9 @@
 //! The Range field (RFC 9110 §14.2), of which one range of bytes is honoured. Several at once are
 //! ignored, as §14.2 allows: the client gets the whole.
 
-use hyper::header::HeaderValue;
+use hyper::Method;
+use hyper::header::{HeaderValue, IF_RANGE, RANGE};
+use hyper::http::request::Parts;
 use std::ops::Range;
 
 /// What of a representation is wanted.
@@ -15,8 +17,20 @@ pub(super) enum Wanted {
     Nothing,
 }
 
+/// What a request wants of a representation of `length` bytes that has this tag (If-Range, §13.1.5;
+/// one with a date is taken for another version, since a date says less than the tag).
+pub(super) fn asked(parts: &Parts, tag: Option<&HeaderValue>, length: usize) -> Wanted {
+    let headers = &parts.headers;
+    let is_current = headers.get(IF_RANGE).is_none_or(|condition| Some(condition) == tag);
+    let is_one = headers.get_all(RANGE).iter().count() == 1;
+    match headers.get(RANGE).filter(|_| is_current && is_one && parts.method == Method::GET) {
+        Some(field) => wanted(field, length),
+        None => Wanted::Whole,
+    }
+}
+
 /// What `field` wants of `length` bytes.
-pub(super) fn wanted(field: &HeaderValue, length: usize) -> Wanted {
+fn wanted(field: &HeaderValue, length: usize) -> Wanted {
     field.to_str().ok().and_then(|text| parse(text, length)).unwrap_or(Wanted::Whole)
 }
 
