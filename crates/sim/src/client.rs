@@ -378,6 +378,14 @@ fn stage_photo(
     Ok(format!("stage photo {value} as {place:?}, kind {kind}, until {expires:?}"))
 }
 
+/// Whether what was not there is not there again, because all has ended meanwhile: that is as the
+/// view saw it.
+fn is_void(model: &Model, (from, to): (&Place, &Place), (view, now): (u64, u64)) -> bool {
+    model.last_end(from.0) > view
+        && model.range((from, to), view, now).is_empty()
+        && model.range((from, to), u64::MAX, model.time_ms()).is_empty()
+}
+
 fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
     let (view, now) = (open.transaction.view().0, open.transaction.time().0);
     match open.transaction.commit() {
@@ -393,10 +401,7 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
                 }
                 for (from, to) in &open.reads {
                     let change = around.model.last_change(from, to);
-                    // What was not there is not there again, where all has ended meanwhile.
-                    let is_void = around.model.last_end(from.0) > view
-                        && around.model.range((from, to), view, now).is_empty()
-                        && around.model.range((from, to), u64::MAX, time).is_empty();
+                    let is_void = is_void(around.model, (from, to), (view, now));
                     expect(change <= view || is_void, || {
                         format!("{number} on {view} read {from:?}..{to:?}, which {change} changed")
                     })?;
@@ -410,7 +415,8 @@ fn commit(open: Open, around: &mut Surroundings<'_>) -> Result<Step, Finding> {
                 for (place, change) in &open.writes {
                     let changed = around.model.last_change(place, &after(place));
                     let is_intent = matches!(change, Change::Add(_) | Change::Max(_));
-                    expect(is_intent || changed <= view, || {
+                    let is_void = is_void(around.model, (place, &after(place)), (view, now));
+                    expect(is_intent || is_void || changed <= view, || {
                         format!("{number} on {view} wrote {place:?}, which {changed} changed")
                     })?;
                 }
