@@ -45,6 +45,11 @@ pub(crate) fn key(id: u32) -> Key {
     Key::generated(format!("{PREFIX}{id}"))
 }
 
+/// Whether a document of the catalog with this key is about the collection of that name.
+pub(crate) fn names_collection(key: &str) -> bool {
+    !key.contains('.')
+}
+
 /// The id in such a key.
 pub(crate) fn id(key: &Key) -> Option<u32> {
     key.as_str().strip_prefix(PREFIX)?.parse().ok()
@@ -75,11 +80,11 @@ impl Repository {
             Err(RunError::Duplicate { .. }) => unreachable!("the catalog has no unique index"),
         }
     }
+}
 
-    /// Collections that have ended and whose documents have not all left yet.
-    pub fn ending(&self) -> usize {
-        self.store.hot.ended().iter().filter(|ended| ended.cleared().is_none()).count()
-    }
+/// Collections that have ended and whose documents have not all left yet.
+pub(crate) fn count(store: &Store) -> usize {
+    store.hot.ended().iter().filter(|ended| ended.cleared().is_none()).count()
 }
 
 /// What of `reads` was in collections that have ended after `view`.

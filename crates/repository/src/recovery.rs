@@ -315,10 +315,10 @@ fn load_collections(hot: &Hot, engine: &dyn AtRest, at: EngineState) -> Result<(
 /// Makes known what one document of the catalog says.
 fn load(hot: &Hot, key: &str, document: &Document) -> Result<(), String> {
     let catalog = catalog::of(document)?;
-    if key == ended::IDS {
-        hot.take_id(catalog.id);
-    } else if catalog.ended.is_some() {
+    if catalog.ended.is_some() {
         hot.load_ended(&catalog)?;
+    } else if !ended::names_collection(key) {
+        hot.take_id(catalog.id);
     } else {
         let name = CollectionName::new(key).map_err(|error| error.to_string())?;
         hot.configure(&name, &catalog, CommitNumber(0));

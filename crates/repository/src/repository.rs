@@ -4,6 +4,7 @@ use crate::checkpoint::{self, CheckpointError};
 use crate::contention::ContendedDocument;
 use crate::document::CommitNumber;
 use crate::durations::DurationCounts;
+use crate::ended;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
 use crate::expired::Kept;
 use crate::hot::Collection;
@@ -73,6 +74,8 @@ pub struct Stats {
     pub tranlog_bytes: u64,
     /// Expired documents removed since opening.
     pub reaped: u64,
+    /// Collections that have ended and whose documents have not all left yet.
+    pub ending: usize,
     /// Open views.
     pub views: usize,
     /// Views refused since opening because they held back versions for too long.
@@ -221,6 +224,7 @@ impl Repository {
             tranlog_batches,
             tranlog_bytes,
             reaped: load(&store.counters.reaped),
+            ending: ended::count(store),
             views: store.views.count(),
             refused_views: load(&store.counters.refused_views),
             memory_bytes: store.hot.bytes() as u64,

@@ -10,6 +10,7 @@ use crate::blobs::PinnedBlob;
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint::{self, CheckpointError};
 use crate::document::{CommitNumber, Document, Timestamp};
+use crate::ended;
 use crate::errors::{ReadError, ViewTooOld};
 use crate::limits::{SNAPSHOT_PAGE_BYTES, SNAPSHOT_PAGE_DOCUMENTS_MAX};
 use crate::name::{CollectionName, Key};
@@ -83,6 +84,7 @@ impl Snapshot {
         let mut wrong = None;
         self.visit(COLLECTIONS_ID, None, &mut |key, document| {
             match catalog::of(&document) {
+                Ok(_) if !ended::names_collection(key) => {}
                 Ok(found) => collections.push(SnapshotCollection {
                     name: CollectionName::generated(key),
                     id: found.id,

@@ -43,7 +43,7 @@ fn end(repository: &Repository, ending: Ending) {
 /// Lets the background work get to its end.
 fn clear(bench: &Bench) {
     for _ in 0..1_000 {
-        if bench.repository().ending() == 0 {
+        if bench.repository().stats().ending == 0 {
             return;
         }
         bench.reap();
@@ -84,6 +84,8 @@ fn a_dropped_collection_is_gone_and_its_name_is_free() {
     fill(repository, 700);
     end(repository, Drop);
     assert_eq!(repository.settings(&notes()).to_json(), "{}");
+    let listed = repository.snapshot().unwrap().collections().unwrap();
+    assert!(listed.iter().all(|collection| collection.name != notes()), "{listed:?}");
     let mut view = repository.begin().unwrap();
     assert!(view.collection(&notes()).unwrap().is_none());
     assert!(view.collections(None, 10).unwrap().is_empty(), "nor does the list have it");
@@ -350,7 +352,7 @@ fn collections_that_come_and_go_do_not_use_up_the_bound() {
             repository.end(&name, Drop).unwrap();
         }
         if i % 20 == 19 {
-            wait_until("what has ended is cleared", || repository.ending() == 0);
+            wait_until("what has ended is cleared", || repository.stats().ending == 0);
             repository.checkpoint().unwrap();
         }
     }
@@ -379,7 +381,7 @@ fn others_commit_while_a_large_collection_is_cleared() {
             numbers
         });
         let _set = harness::SetAtEnd(&is_cleared);
-        wait_until("it is cleared", || repository.ending() == 0);
+        wait_until("it is cleared", || repository.stats().ending == 0);
         is_cleared.store(true, Ordering::Relaxed);
         writer.join().unwrap()
     });

@@ -15,6 +15,7 @@ mod machine;
 mod memcached_faces;
 mod memory_cache;
 mod new;
+mod notify;
 mod null_server;
 mod queue;
 mod record;

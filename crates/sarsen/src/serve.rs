@@ -5,6 +5,7 @@ use crate::cli::ServeArguments;
 use crate::exit::Exit;
 use crate::machine;
 use crate::memory_cache::MemoryCacheError;
+use crate::notify::{State, notify};
 use crate::signals::{self, StopSignals};
 use faces::ListenError;
 use memcached::StartError;
@@ -63,8 +64,10 @@ pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
     let assembly = assemble(arguments, &reopen_log)?;
     let announced = announce(arguments, &assembly);
     if announced.is_ok() {
+        notify(State::Ready);
         let signal = stop.wait();
         log::info!("{signal}: finishing requests in flight; a second signal stops at once");
+        notify(State::Stopping);
     }
     let repository = Arc::clone(&assembly.repository);
     take_apart(assembly).map_err(ServeError::Close)?;

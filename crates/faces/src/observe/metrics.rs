@@ -109,6 +109,12 @@ fn commits(page: &mut Exposition, stats: &Stats, measures: &Measures) {
         stats.refused_views,
     );
     page.counter("sarsen_documents_reaped", "", "Expired documents removed.", stats.reaped);
+    page.gauge(
+        "sarsen_collections_ending",
+        "",
+        "Collections that were emptied or dropped and still have documents on disk.",
+        stats.ending,
+    );
 }
 
 fn tranlog(page: &mut Exposition, stats: &Stats, measures: &Measures) {

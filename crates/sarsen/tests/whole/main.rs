@@ -14,6 +14,7 @@ mod cache;
 mod command_line;
 mod counter;
 mod crash;
+mod drops;
 mod errors;
 mod expiries;
 #[allow(dead_code, clippy::unwrap_used)]
@@ -32,6 +33,7 @@ mod nginx;
 mod null_server;
 mod observed;
 mod on_terminal;
+mod operations;
 #[path = "../../../faces/tests/http/patience.rs"]
 mod patience;
 mod proxies;
@@ -40,6 +42,7 @@ mod quiet;
 mod random;
 mod readme;
 mod scenarios;
+mod service;
 mod siege;
 mod space;
 mod tasks;
