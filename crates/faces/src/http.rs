@@ -15,6 +15,7 @@ pub(crate) mod cors;
 mod download;
 mod exchange;
 mod failure;
+mod feed;
 mod files;
 pub(crate) mod forwarded;
 mod framing;

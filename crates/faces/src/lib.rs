@@ -14,6 +14,7 @@ mod collections;
 mod dispatch;
 mod doors;
 mod execute;
+mod feed;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;

@@ -296,3 +296,29 @@ pub const LIVE_HOLD: Duration = Duration::from_secs(15);
 
 /// After this time a page asks again, and one that finds no server does so, too.
 pub const LIVE_RETRY: Duration = Duration::from_millis(100);
+
+/// Streams of the feed at once. More: 503.
+pub const FEED_READERS_MAX: usize = 256;
+
+/// Bytes of a document, or of one document's merge operations, that the feed tells. Of larger ones
+/// it tells the size.
+pub const FEED_DOCUMENT_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of documents and operations that one event of the feed tells. Of those that come after it
+/// tells the size; each change is told.
+pub const FEED_EVENT_BYTES_MAX: usize = 1 << 20;
+
+/// A piece of a stream takes no further event once it has so many bytes; one piece waits for the
+/// connection.
+pub const FEED_PIECE_BYTES: usize = 64 << 10;
+
+/// Bytes of events that are kept for other streams that tell them. More: the oldest go, and are
+/// made again where they are wanted.
+pub const FEED_MEMORY_BYTES_MAX: usize = 8 << 20;
+
+/// How often a stream says where it is, or that it lives, and whether whoever reads still may is
+/// looked at.
+pub const FEED_POSITION_EVERY: Duration = Duration::from_secs(5);
+
+/// Collections that one stream or page names. More: 400.
+pub const FEED_COLLECTIONS_MAX: usize = 32;

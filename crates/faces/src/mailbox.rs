@@ -57,6 +57,17 @@ impl Bell {
             self.rings.notify_one();
         }
     }
+
+    /// Asks to be rung at the next advance. What is looked at afterwards is as new as that.
+    pub(crate) fn ask(&self) {
+        self.someone_waits.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Waits until it has rung since the last wait.
+    pub(crate) async fn rung(&self) {
+        self.rings.notified().await;
+    }
 }
 
 /// One per reactor.
@@ -85,8 +96,7 @@ impl Mailbox {
     /// Asks to be rung at the next advance; whoever waits must have made itself known before. Gives
     /// the durable number as it is after that, which may show that there is no need to wait.
     pub(crate) fn ask_to_be_rung(&self) -> Result<CommitNumber, Poisoned> {
-        self.bell.someone_waits.store(true, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        self.bell.ask();
         self.durable()
     }
 
@@ -110,7 +120,7 @@ impl Mailbox {
 
     /// Waits until the bell has rung since the last wait.
     pub(crate) async fn rung(&self) {
-        self.bell.rings.notified().await;
+        self.bell.rung().await;
     }
 }
 

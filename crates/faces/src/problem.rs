@@ -61,6 +61,8 @@ pub(crate) enum Kind {
     Busy,
     Unavailable,
     NoSpace,
+    /// The feed's next commits are not kept any more.
+    FeedGone,
 }
 
 /// A row of the table.
@@ -74,7 +76,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 48] = [
+    pub(crate) const ALL: [Self; 49] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -123,6 +125,7 @@ impl Kind {
         Self::Busy,
         Self::Unavailable,
         Self::NoSpace,
+        Self::FeedGone,
     ];
 
     /// The table.
@@ -192,6 +195,7 @@ impl Kind {
             Self::Busy => ("busy", 503, "The server is busy"),
             Self::Unavailable => ("unavailable", 503, "The repository is not available"),
             Self::NoSpace => ("no-space", 507, "The disk is nearly full"),
+            Self::FeedGone => ("feed-gone", 410, "The feed does not reach back so far"),
         };
         Row { name, status, title }
     }

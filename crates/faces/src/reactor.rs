@@ -3,6 +3,7 @@
 //! and the workers. Which reactor gets a connection is decided in `listener`.
 
 use crate::access::Guard;
+use crate::feed::News;
 use crate::gate::Gate;
 use crate::http::body::Room;
 use crate::http::connection;
@@ -34,6 +35,8 @@ pub(crate) struct Reactor {
     pub app: Option<gem::AppReader>,
     pub gate: Gate,
     pub mailbox: Arc<Mailbox>,
+    /// What wakes those who read the feed.
+    pub news: News,
     pub room: Room,
     pub replies: Rc<Replies>,
     /// Turns on the threads for work that would hold up the reactor.
@@ -73,6 +76,8 @@ impl Reactor {
         let gate = tokio::task::spawn_local(async move { holder.gate.run().await });
         let holder = Rc::clone(&self);
         let tell = tokio::task::spawn_local(async move { holder.tell().await });
+        let holder = Rc::clone(&self);
+        let news = tokio::task::spawn_local(async move { holder.news.run().await });
         // A copy of the drain's signal for this reactor: its connections look at it often, and
         // would otherwise share its lock with those of all reactors.
         let (close, closing) = watch::channel(false);
@@ -90,10 +95,12 @@ impl Reactor {
         }
         drop(arrivals);
         close.send_replace(true);
+        self.news.end();
         let deadline = drain.borrow().unwrap_or_else(Instant::now);
         let cut_off = finish(connections, deadline).await;
         gate.abort();
         tell.abort();
+        news.abort();
         cut_off
     }
 

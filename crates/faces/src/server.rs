@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Guard, TokenFile, TokenFileError, reach};
 use crate::doors::Doors;
+use crate::feed::News;
 use crate::gate::Gate;
 use crate::http::body::Room;
 use crate::http::cors::Origins;
@@ -314,7 +315,8 @@ impl Drop for Server {
 
 /// One listener for all reactors. It outlives the server, and then finds nobody who waits.
 fn wake_on_advance(repository: &Repository, seeds: &[Seed]) {
-    let bells: Vec<_> = seeds.iter().map(|seed| seed.mailbox.bell()).collect();
+    let bells = seeds.iter().flat_map(|seed| [seed.mailbox.bell(), seed.news.bell()]);
+    let bells: Vec<_> = bells.collect();
     repository.on_durable(Box::new(move || bells.iter().for_each(|bell| bell.advanced())));
 }
 
@@ -327,6 +329,7 @@ struct Seed {
     pool: Option<Arc<gem::Pool>>,
     origins: Arc<Origins>,
     mailbox: Arc<Mailbox>,
+    news: News,
     arrivals: tokio::sync::mpsc::Receiver<Arrival>,
     observer: Arc<Observer>,
     meter: Arc<Meter>,
@@ -360,6 +363,7 @@ impl Seed {
             origins,
             observer,
             mailbox: Arc::new(Mailbox::new(Box::new(read_durable))),
+            news: News::default(),
             arrivals,
             timeouts: options.timeouts,
             development: options.development,
@@ -419,6 +423,7 @@ impl Seed {
             pool: self.pool,
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,
+            news: self.news,
             room: Room::new(limits::BODY_MEMORY_BYTES_MAX),
             replies: Rc::new(Replies::new(self.reply_memory_bytes)),
             guard: Guard::new(Arc::clone(&self.observer.access), self.is_local),

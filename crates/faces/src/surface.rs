@@ -11,6 +11,7 @@ pub(crate) enum Template {
     Collection,
     Collections,
     Transactions,
+    Feed,
     Health,
     Readiness,
     Metrics,
@@ -21,11 +22,12 @@ pub(crate) enum Template {
 
 impl Template {
     /// Every one.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Document,
         Self::Collection,
         Self::Collections,
         Self::Transactions,
+        Self::Feed,
         Self::Health,
         Self::Readiness,
         Self::Metrics,
@@ -41,6 +43,7 @@ impl Template {
             Self::Collection => "/db/{collection}",
             Self::Collections => "/db",
             Self::Transactions => "/tx",
+            Self::Feed => "/feed",
             Self::Health => "/healthz",
             Self::Readiness => "/readyz",
             Self::Metrics => "/metrics",
@@ -124,6 +127,8 @@ pub(crate) enum Content {
     Text,
     /// `application/health+json`.
     Health,
+    /// Server-sent events, or JSON of the server's own.
+    Events,
     /// OpenMetrics.
     Metrics,
     /// HTML or Markdown.
@@ -404,6 +409,23 @@ pub(crate) static TABLE: &[Row] = &[
             UNTYPED,
             UNFIT,
             UNCONDITIONAL,
+        ],
+    },
+    Row {
+        template: Template::Feed,
+        method: Method::GET,
+        id: "getFeed",
+        summary: "Tell what is committed, as it happens, or in pages for Accept: application/json",
+        parameters: &[
+            query("after", "the commit to go on after; without it, what is committed from now on"),
+            query("collections", "only these, with commas"),
+            header("Last-Event-ID", "as after, which it goes before"),
+            header("Accept", "text/event-stream, or application/json for one page"),
+        ],
+        accepts: &[],
+        responses: &[
+            reply(200, "events, or a page of commits", Content::Events, &[]),
+            problem(410, "what comes next is not kept any more; from where it is"),
         ],
     },
     Row {

@@ -33,6 +33,7 @@ pub mod json;
 mod lane;
 pub mod limits;
 mod log_reader;
+mod logged;
 mod merge;
 mod name;
 #[cfg(test)]
@@ -79,6 +80,7 @@ pub use index::{
     IndexRangeError, IndexValue,
 };
 pub use log_reader::{LogHold, LogReader};
+pub use logged::{LoggedAction, LoggedChange, LoggedCommit};
 pub use merge::Merge;
 pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};

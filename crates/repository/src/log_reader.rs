@@ -23,6 +23,17 @@ impl Repository {
         self.store.tranlog.retained()
     }
 
+    /// The newest commit that, with all before it that have a record, is synced: where a reader
+    /// begins who wants what comes from now on.
+    pub fn log_end(&self) -> CommitNumber {
+        self.store.tranlog.synced()
+    }
+
+    /// The newest commit that views see.
+    pub fn visible(&self) -> CommitNumber {
+        self.store.views.visible()
+    }
+
     /// Reads the log after commit `after`. Only what is synced is given: nothing that a crash
     /// could take back. A commit whose writes are all to volatile collections has no record.
     pub fn log(&self, after: CommitNumber) -> LogReader {

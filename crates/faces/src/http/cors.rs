@@ -82,6 +82,7 @@ impl Origins {
             Ok(Resource::Collections) => Some(Template::Collections),
             Ok(Resource::Collection(_)) => Some(Template::Collection),
             Ok(Resource::Transactions) => Some(Template::Transactions),
+            Ok(Resource::Feed) => Some(Template::Feed),
             Ok(Resource::Page(page)) => Some(page.template()),
             Ok(Resource::Server) | Err(_) => None,
         };

@@ -8,7 +8,7 @@ use crate::http::forwarded::Asker;
 use crate::http::outgoing::Outgoing;
 use crate::http::rest::{self, Route};
 use crate::http::upload::{self, Arrived, Received};
-use crate::http::{app, body, download, files, framing, live, page};
+use crate::http::{app, body, download, feed, files, framing, live, page};
 use crate::operation::{Executed, Outcome};
 use crate::problem::Problem;
 use crate::surface::Template;
@@ -42,6 +42,10 @@ pub(super) async fn answer(
         Route::Options(template) => return Ok(Settled::Options(template)),
         Route::Page(page) => {
             return page::serve(page, parts, asker, reactor).await.map(Settled::Page);
+        }
+        Route::Feed(wanted) => {
+            let who = (principal, asker.address);
+            return feed::serve(wanted, parts, who, &connection.reactor).await.map(Settled::Page);
         }
         Route::Operation(operation) => (Call::Native(operation), None),
         Route::Write(write) if write.is_upload() => {

@@ -172,6 +172,9 @@ fn content(content: Content) -> Vec<(String, Value)> {
             let media_type = metrics::MEDIA_TYPE.split(';').next().unwrap_or_default();
             vec![entry(media_type, text())]
         }
+        Content::Events => {
+            vec![entry("text/event-stream", text()), entry("application/json", json!({}))]
+        }
         Content::Page => vec![entry("text/html", text()), entry("text/markdown", text())],
         Content::Problem => vec![entry("application/problem+json", reference("Problem"))],
     }

@@ -8,7 +8,7 @@
 //!   on the way (RFC 3986 §6.2.2.3), so a document there would answer some and not others.
 //! - Collections whose name starts with `_` are Sarsen's own. They are 404 and not 403: what is in
 //!   them, and whether they exist, is nobody's business.
-//! - `/tx` takes lists of operations.
+//! - `/tx` takes lists of operations, `/feed` tells what was committed.
 //! - Every other path belongs to the application and is passed on as it came.
 
 use crate::http::page::Page;
@@ -42,6 +42,8 @@ pub(crate) enum Resource {
     Page(Page),
     /// Where lists of operations go.
     Transactions,
+    /// What was committed.
+    Feed,
     /// `*`, the server as a whole (RFC 9110 §9.3.7).
     Server,
     /// Something of the application's.
@@ -70,6 +72,7 @@ fn elsewhere(path: &str) -> Result<Resource, Problem> {
     match path {
         "*" => Ok(Resource::Server),
         "/tx" => Ok(Resource::Transactions),
+        "/feed" => Ok(Resource::Feed),
         "/db" => Ok(Resource::Collections),
         _ => Ok(Page::at(path).map_or(Resource::App, Resource::Page)),
     }

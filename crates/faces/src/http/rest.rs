@@ -4,6 +4,7 @@
 use crate::http::content;
 use crate::http::content_of::{Target, Write};
 use crate::http::cors::Origins;
+use crate::http::feed::{self, Wanted};
 use crate::http::list::Manner;
 use crate::http::page::Page;
 use crate::http::path::{self, Resource};
@@ -28,6 +29,8 @@ pub(crate) enum Route {
     Write(Write),
     /// It is for one of the server's own pages.
     Page(Page),
+    /// It asks what was committed.
+    Feed(Wanted),
     /// It is for the application, body and all.
     App,
 }
@@ -55,6 +58,7 @@ pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
         Resource::Collections => collections::list(parts),
         Resource::Collection(name) => collection(parts, name),
         Resource::Transactions => transactions(parts),
+        Resource::Feed => self::feed(parts),
         Resource::Page(page) => self::page(&parts.method, page),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
@@ -68,7 +72,8 @@ fn is_guarded(resource: &Resource) -> bool {
         Resource::Document(_)
         | Resource::Collections
         | Resource::Collection(_)
-        | Resource::Transactions => true,
+        | Resource::Transactions
+        | Resource::Feed => true,
         Resource::Page(page) => *page == Page::Metrics,
         Resource::Server | Resource::App => false,
     }
@@ -153,6 +158,9 @@ fn collection(parts: &Parts, name: CollectionName) -> Result<Route, Problem> {
             let media_type = content::media_type(&parts.headers)?;
             write(parts, Target::Collection(name, media_type, wishes::slug(&parts.headers)))
         }
+        Method::GET | Method::HEAD if feed::is_asked(parts.uri.query()) => {
+            Wanted::of_collection(parts, &name).map(Route::Feed)
+        }
         Method::GET | Method::HEAD => collections::get(parts, name),
         Method::PUT | Method::PATCH => {
             check_length(parts)?;
@@ -174,6 +182,14 @@ fn transactions(parts: &Parts) -> Result<Route, Problem> {
         }
         Method::OPTIONS => Ok(Route::Options(Some(Template::Transactions))),
         _ => Err(Problem::method_not_allowed(Template::Transactions)),
+    }
+}
+
+fn feed(parts: &Parts) -> Result<Route, Problem> {
+    match parts.method {
+        Method::GET | Method::HEAD => Wanted::of_all(parts).map(Route::Feed),
+        Method::OPTIONS => Ok(Route::Options(Some(Template::Feed))),
+        _ => Err(Problem::method_not_allowed(Template::Feed)),
     }
 }
 
@@ -269,6 +285,7 @@ mod tests {
             Template::Collections => "/db",
             Template::Collection => "/db/notes",
             Template::Transactions => "/tx",
+            Template::Feed => "/feed",
             Template::Health => "/healthz",
             Template::Readiness => "/readyz",
             Template::Metrics => "/metrics",

@@ -72,6 +72,7 @@ fn identify(
         | Kind::Collection
         | Kind::Collections
         | Kind::Transaction
+        | Kind::Feed
         | Kind::Metrics => bearer::principal(parts, &reactor.guard, client),
         _ => Ok(Principal::Anyone),
     }
@@ -124,7 +125,8 @@ async fn settle(
 ) -> Response<Outgoing> {
     let is_read = matches!(visit.method, Method::Get | Method::Head);
     let is_named = !is_read && parts.headers.contains_key(wishes::IDEMPOTENCY_KEY);
-    if is_named || matches!(visit.kind, Kind::Collections | Kind::Transaction) {
+    let looks_again = matches!(visit.kind, Kind::Collections | Kind::Transaction);
+    if is_named || looks_again {
         parts.extensions.insert(principal.clone());
     }
     let (asker, connection) = from;

@@ -13,6 +13,7 @@ pub(crate) enum Kind {
     Collection,
     Collections,
     Transaction,
+    Feed,
     Health,
     Readiness,
     Metrics,
@@ -23,11 +24,12 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Every one, in order.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Document,
         Self::Collection,
         Self::Collections,
         Self::Transaction,
+        Self::Feed,
         Self::Health,
         Self::Readiness,
         Self::Metrics,
@@ -45,6 +47,7 @@ impl Kind {
         match path {
             "/db" => Self::Collections,
             "/tx" => Self::Transaction,
+            "/feed" => Self::Feed,
             "/healthz" => Self::Health,
             "/readyz" => Self::Readiness,
             "/metrics" => Self::Metrics,
@@ -62,6 +65,7 @@ impl Kind {
             Self::Collection => "collection",
             Self::Collections => "collections",
             Self::Transaction => "transaction",
+            Self::Feed => "feed",
             Self::Health => "health",
             Self::Readiness => "readiness",
             Self::Metrics => "metrics",

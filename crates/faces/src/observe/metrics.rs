@@ -35,6 +35,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     blobs(&mut page, &observer.repository.blob_stats());
     space(&mut page, &stats);
     queues(&mut page, observer);
+    feed(&mut page, observer);
     access(&mut page, observer);
     failures(&mut page, observer);
     handlers(&mut page, observer);
@@ -221,6 +222,24 @@ fn queues(page: &mut Exposition, observer: &Observer) {
         page.gauge("sarsen_gems_busy", "", "Gems that serve something.", load.busy);
         page.counter("sarsen_gems_lost", "", "Gems that could not be interrupted.", load.lost);
     }
+}
+
+fn feed(page: &mut Exposition, observer: &Observer) {
+    let feeds = &observer.feeds;
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    page.gauge("sarsen_feed_readers", "", "Streams of the feed that are open.", feeds.readers());
+    let max = limits::FEED_READERS_MAX;
+    page.gauge("sarsen_feed_readers_max", "", "As many as may be open.", max);
+    let (events, bytes, gone) = (&feeds.figures.events, &feeds.figures.bytes, &feeds.figures.gone);
+    page.counter("sarsen_feed_events", "", "Commits told, to each who reads.", load(events));
+    page.counter("sarsen_feed_bytes", "bytes", "Sent to those who read the feed.", load(bytes));
+    let help = "Readers that asked for, or fell behind, what is not kept any more.";
+    page.counter("sarsen_feed_gone", "", help, load(gone));
+    let retained = observer.repository.retained();
+    let help = "After this commit the log can be read.";
+    page.gauge("sarsen_log_retained_after", "", help, retained.after);
+    let help = "Segments of the log that are kept and not needed for recovery.";
+    page.gauge("sarsen_log_retained_bytes", "bytes", help, retained.bytes);
 }
 
 fn access(page: &mut Exposition, observer: &Observer) {

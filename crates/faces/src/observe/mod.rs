@@ -23,6 +23,7 @@ pub use figures::{ServerFigures, Watcher};
 pub use others::{Figure, OtherFigures};
 
 use crate::access::Access;
+use crate::feed::Feeds;
 use parking_lot::Mutex;
 use repository::{CommitNumber, Repository};
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(crate) struct Observer {
     /// Whether the server is about to end.
     pub is_draining: AtomicBool,
     pub log_drops: Arc<AtomicU64>,
+    pub feeds: Feeds,
     /// Of parts that are not this crate's.
     pub others: Option<OtherFigures>,
     progress: Mutex<Progress>,
@@ -82,6 +84,7 @@ impl Observer {
             connections: Arc::default(),
             is_draining: AtomicBool::new(false),
             log_drops: Arc::default(),
+            feeds: Feeds::default(),
             others,
             progress: Mutex::new(progress),
         }

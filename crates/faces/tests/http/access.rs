@@ -1,5 +1,6 @@
 //! Access: who may do what, by the tokens that a server has.
 
+use crate::feed::Stream;
 use crate::site::{Reply, Site, bare, get, put, until};
 use faces::access::{Grant, NewToken, Scope, TokenFile};
 use repository::Timestamp;
@@ -343,4 +344,29 @@ fn the_list_of_collections_tells_no_name_that_the_token_does_not_reach() {
         path = format!("/db{next}");
     }
     assert_eq!(listed, ["notes", "shown-a", "shown-b"]);
+}
+
+#[test]
+fn the_feed_tells_what_may_be_read() {
+    let guarded = Guarded::start();
+    for path in ["/db/notes/a", "/db/img-x/a", "/db/other/a"] {
+        guarded.site.put(path, "1");
+    }
+    let (id, token) = guarded.token(Scope::Read, &["notes", "img-*"]);
+    // Without any token at all this machine may read everything.
+    guarded.token(Scope::Read, &["other"]);
+    assert_eq!(guarded.site.ask(&get("/feed")).status, 401);
+    assert_eq!(guarded.status("GET", "/db/other?feed", &token), 403);
+    let field = format!("Authorization: Bearer {token}\r\n");
+    let address = guarded.site.server.local_addr();
+    let mut all = Stream::open(address, "/feed?after=0", &field);
+    let mut notes = Stream::open(address, "/db/notes?feed&after=0", &field);
+    assert_eq!((all.commit().1, all.commit().1), (vec!["notes/a".into()], vec!["img-x/a".into()]));
+    assert_eq!(notes.commit().1, ["notes/a"]);
+    let page = format!("{field}Accept: application/json\r\n");
+    let told = guarded.site.ask(&bare("GET", "/feed?after=0&collections=other", &page));
+    assert_eq!((told.status, told.json()["commits"].as_array().unwrap().len()), (200, 0));
+    // A token that is revoked ends what it began.
+    guarded.file.revoke(&id).unwrap();
+    assert_eq!((all.next(), notes.next()), (None, None));
 }

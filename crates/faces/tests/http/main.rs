@@ -13,6 +13,7 @@ mod cors;
 mod documents;
 mod drain;
 mod errors;
+mod feed;
 mod files;
 mod forwarded;
 mod frames;
