@@ -7,6 +7,8 @@
 #   make bench-blobs   measure a large file to the server and back beside nginx, in some minutes
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
+#   make bench-atompub post entries as mod_atom was measured in 2008, beside Abdera and httpd, in
+#                      half an hour
 #   make bench-lab     measure the lab beside wrk, oha and k6, in some minutes
 #   make bench-memcached
 #                      measure the cache beside memcached, in half an hour
@@ -66,7 +68,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
-.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-documents bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -116,7 +118,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record json index operations schema filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
+	for target in record json index operations schema filter bound cursor json-patch merge-patch form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-atompub lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 
@@ -134,6 +136,15 @@ bench-documents: build
 bench-blobs: build
 	@scripts/setup.sh nginx
 	cargo xtask bench-blobs $(ROUNDS) $(or $(MEBIBYTES),1024)
+
+# Entries of each worker, and those of the largest publication whose feed is read.
+POSTS ?= 1000
+LARGEST ?= 1000000
+
+bench-atompub: build
+	@peers/setup.sh atompub
+	cargo xtask bench-atompub $(ROUNDS) $(SECONDS) --posts $(POSTS) --largest $(LARGEST) \
+	    $(if $(SIDES),--sides $(SIDES))
 
 bench-lab: build
 	@scripts/setup.sh nginx wrk taskset

@@ -9,6 +9,7 @@ mod tidy;
 
 use bench::Bench;
 use bench::BenchError;
+use bench::atompub::{self, AtomPub};
 use bench::blobs::{self, Blobs};
 use bench::documents::{self, Documents, Side};
 use bench::glass::{self, Glass};
@@ -26,6 +27,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
        cargo xtask bench-lab ROUNDS SECONDS measure the lab beside wrk, oha and k6
        cargo xtask bench-documents ROUNDS SECONDS [--smoke] [--only TEXT] [--sides NAME,NAME]
                                             measure it beside nginx and the servers of peers/
+       cargo xtask bench-atompub ROUNDS SECONDS [--posts N] [--largest N] [--sides NAME,NAME]
+                                            post entries as to mod_atom, beside Abdera and httpd
        cargo xtask bench-glass ROUNDS SECONDS
                                             measure the counter as it was in October 2007
        cargo xtask bench-memcached ROUNDS SECONDS [--only TEXT] [--same]
@@ -48,6 +51,14 @@ fn main() -> ExitCode {
             (Ok(rounds), Ok(seconds)) => measure_lab(rounds, seconds),
             _ => usage(),
         },
+        ["bench-atompub", rounds, seconds, options @ ..] => {
+            match (rounds.parse(), seconds.parse(), atompub::Options::parse(options)) {
+                (Ok(rounds), Ok(seconds), Some(options)) => {
+                    measure_atompub((rounds, seconds), options)
+                }
+                _ => usage(),
+            }
+        }
         ["bench-glass", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure_counter(rounds, seconds),
             _ => usage(),
@@ -224,6 +235,19 @@ fn measure_memcached((rounds, seconds): (usize, u64), only: String, is_same: boo
         is_same,
         sarsen: target.join("release/sarsen"),
         folder: target.join("bench-memcached"),
+    }))
+}
+
+fn measure_atompub((rounds, seconds): (usize, u64), options: atompub::Options) -> ExitCode {
+    let target = target();
+    report(atompub::run(&AtomPub {
+        rounds,
+        seconds,
+        options,
+        sarsen: target.join("release/sarsen"),
+        peers: target.join("peers"),
+        folder: target.join("bench-atompub"),
+        plots: root().join("docs/plots"),
     }))
 }
 

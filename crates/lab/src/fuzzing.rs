@@ -1,9 +1,10 @@
 //! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
+use crate::atompub::{self, Page};
 use crate::engine::extract;
 use crate::engine::reference;
 use crate::http1::{HeadCache, Jar, ReplyReader, Taking};
-use crate::plan::{ExtractFrom, JsonPath, Rows, Selector};
+use crate::plan::{AtomPlace, ExtractFrom, JsonPath, Rows, Selector};
 use crate::scenario::AccessLog;
 use crate::target::Origin;
 use crate::transport::{Kept, Reply};
@@ -33,6 +34,18 @@ pub fn parts(page: &[u8]) -> Vec<String> {
 pub fn reference(origins: &[Origin], base: &[u8], reference: &[u8]) -> Option<(usize, Vec<u8>)> {
     let location = reference::resolve(origins, (0, base), reference).ok()?;
     Some((location.server, location.path))
+}
+
+/// The edit links of a page of a collection, and where the next one is; nothing if it is none.
+pub fn collection(page: &[u8]) -> Option<(Vec<String>, Option<String>)> {
+    let page = Page::read(page).ok()?;
+    Some((page.entries.into_iter().filter_map(|entry| entry.edit).collect(), page.next))
+}
+
+/// The addresses in a document of AtomPub: of collections, of members, of links to the next page.
+pub fn addresses(document: &[u8]) -> [Option<Vec<String>>; 4] {
+    ["entries", "media", "members", "next"]
+        .map(|name| atompub::addresses(document, &AtomPlace::named(name)).ok())
 }
 
 /// The cells of a CSV file, row by row, or what is wrong.

@@ -5,6 +5,7 @@
 //! what is done; [`engine::run`] does it.
 
 pub mod archive;
+mod atompub;
 pub mod audit;
 mod channel;
 mod cpu;

@@ -305,6 +305,17 @@ pub const MADE_CATEGORIES_MAX: usize = 100;
 /// Largest file of words for made entries, in bytes. Larger: a mistake in the scenario.
 pub const WORDS_BYTES_MAX: usize = 16 << 20;
 
+/// Most members of publications that an audit remembers, about 60 bytes each. With more, every
+/// second is forgotten, then three of four, and so on, and the report says so.
+pub const MEMBERS_MAX: usize = 1_000_000;
+
+/// Of a collection's entries each so many-th is made again and compared, from the first on.
+pub const AUDIT_SAMPLE_EVERY: u64 = 100;
+
+/// Most entries of a collection that are told apart. More are walked and counted, but one that is
+/// there twice is not noticed.
+pub const AUDIT_WALKED_MAX: usize = 4_000_000;
+
 /// How long after its start a run lets the first request go, so that every thread is ready.
 pub(crate) const START_LEAD: Duration = Duration::from_millis(20);
 

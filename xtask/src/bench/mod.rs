@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the measurements of `docs/performance.md`. It starts servers, has the lab
 //! of the release binary load them, round after round, and prints a table. It asserts nothing.
 
+pub mod atompub;
 pub mod blobs;
 mod client;
 mod cpu;

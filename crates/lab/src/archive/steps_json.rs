@@ -207,6 +207,7 @@ fn place(from: &ExtractFrom) -> Value {
         ExtractFrom::Header(name) => json!({ "header": name }),
         ExtractFrom::Regex(regex) => json!({ "regex": regex.as_str() }),
         ExtractFrom::Css(selector) => json!({ "css": selector.to_string() }),
+        ExtractFrom::Atom(place) => json!({ "atom": place.name() }),
         ExtractFrom::Body => json!("body"),
         ExtractFrom::Status => json!("status"),
     }

@@ -1,5 +1,6 @@
 //! What replies promised, in bounded memory. It asks nobody whether it was kept; that is `verify`.
 
+use super::members::{Change, Members};
 use crate::limits::{LEDGER_BYTES_MAX, WRITES_MAX};
 use crate::plan::{Audit, Keeps};
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ pub(crate) enum Pledge {
     Stored(Vec<u8>, u64),
     Counted(usize, i64),
     Listed(Vec<u8>),
+    /// Of a publication, on this server.
+    Changed(usize, Change),
 }
 
 /// The worth of nothing: what was removed.
@@ -43,6 +46,7 @@ pub(crate) struct Ledger {
     bytes: AtomicUsize,
     /// By number of the audit.
     counts: Vec<Count>,
+    members: Mutex<Members>,
 }
 
 #[derive(Default)]
@@ -91,7 +95,7 @@ pub(super) struct Write {
 }
 
 impl Stored {
-    fn add(&mut self, worth: u64, sent: Duration, reply: Reply) {
+    pub(super) fn add(&mut self, worth: u64, sent: Duration, reply: Reply) {
         let acknowledged = match reply {
             Reply::Acknowledged(at) => {
                 // What was acknowledged before this was sent has been replaced by it. What never
@@ -117,6 +121,7 @@ impl Ledger {
             level: AtomicU32::new(0),
             bytes: AtomicUsize::new(0),
             counts: audit.numbers.iter().map(|_| Count::default()).collect(),
+            members: Mutex::default(),
         }
     }
 
@@ -133,6 +138,7 @@ impl Ledger {
                 // Relaxed: the sum alone is shared, and is read when all threads have ended.
                 sum.fetch_add(by, Ordering::Relaxed);
             }
+            Pledge::Changed(origin, change) => self.members().note(change, origin, sent, reply),
             Pledge::Stored(place, worth) => self.enter(place, |entry| {
                 let entry = entry.get_or_insert_with(|| Entry::Stored(Stored::default()));
                 if let Entry::Stored(stored) = entry {
@@ -152,6 +158,11 @@ impl Ledger {
                 }
             }),
         }
+    }
+
+    /// What was promised of publications.
+    pub(super) fn members(&self) -> std::sync::MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn enter(&self, name: Vec<u8>, change: impl FnOnce(&mut Option<Entry>)) {
@@ -246,7 +257,7 @@ pub(crate) fn pledge(keeps: &Keeps, origin: usize, path: &[u8], body: &[u8]) -> 
         Keeps::Stored => Some(Pledge::Stored(place(origin, path), worth(body))),
         Keeps::Removed => Some(Pledge::Stored(place(origin, path), ABSENT)),
         Keeps::Counted { number, by } => Some(Pledge::Counted(*number, *by)),
-        Keeps::Listed { .. } => None,
+        Keeps::Listed { .. } | Keeps::Posted | Keeps::Edited | Keeps::Deleted => None,
     }
 }
 

@@ -2,9 +2,12 @@
 //! promised while the load goes on; here it is compared with what is there.
 
 mod ledger;
+mod members;
 mod pages;
+mod publications;
 
 pub(crate) use ledger::{Ledger, Pledge, Reply, element, pledge};
+pub(crate) use members::{Change, Collection};
 
 use crate::limits::{
     AUDIT_CONNECTIONS, AUDIT_LISTED_MAX, AUDIT_PATIENCE, AUDIT_TIME_MAX, LOSSES_TOLD_MAX,
@@ -99,6 +102,7 @@ pub(crate) fn verify(plan: &Plan, ledger: &Ledger, before: &Before) -> Found {
         verifier.list((place, list), before.lists[place].as_ref(), &entries);
     }
     verifier.places(&entries);
+    verifier.publications(&mut ledger.members(), verifier.began + AUDIT_TIME_MAX);
     verifier.found
 }
 

@@ -274,6 +274,7 @@ fn place(from: &ExtractFrom) -> String {
         ExtractFrom::Header(name) => format!("the header \"{name}\""),
         ExtractFrom::Regex(regex) => format!("a match of {:?}", regex.as_str()),
         ExtractFrom::Css(selector) => format!("what {selector} selects"),
+        ExtractFrom::Atom(place) => format!("the address \"{}\"", place.name()),
         ExtractFrom::Body => "the body".to_owned(),
         ExtractFrom::Status => "the status".to_owned(),
     }

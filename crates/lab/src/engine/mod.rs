@@ -33,6 +33,7 @@ mod written;
 
 pub(crate) use alarm::Alarm;
 pub use conductor::{Findings, RunError, ServerCpu, run};
+pub(crate) use reference::resolve;
 pub use timetable::Phase;
 pub(crate) use timetable::Timetable;
 pub use watch::{All, Watch};

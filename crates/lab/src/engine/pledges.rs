@@ -1,9 +1,11 @@
 //! What a request promises if it is acknowledged, on its way to the ledger of the audit.
 
+use super::extract::field;
 use super::prepared::Request;
+use super::reference::resolve;
 use super::step::Failure;
 use super::user::User;
-use crate::audit::{Pledge, Reply, element, pledge};
+use crate::audit::{Change, Collection, Pledge, Reply, element, pledge};
 use crate::measure::ErrorClass;
 use crate::plan::Keeps;
 use tokio::time::Instant;
@@ -16,9 +18,21 @@ impl User {
         let promises = request.promises.iter().map(|number| &plan.audit.promises[*number].keeps);
         let mut pledges = Vec::with_capacity(request.promises.len());
         for keeps in promises {
+            let (origin, path) = (request.errand.server, written.path());
+            let which = self.mind.which(plan);
+            let change = match keeps {
+                Keeps::Posted => Some(Change::Posted {
+                    collection: Collection { origin, path: path.to_vec() },
+                    which,
+                    member: None,
+                }),
+                Keeps::Edited => Some(Change::Edited { member: path.to_vec(), which }),
+                Keeps::Deleted => Some(Change::Deleted { member: path.to_vec() }),
+                _ => None,
+            };
+            pledges.extend(change.map(|change| Pledge::Changed(origin, change)));
             let Keeps::Listed { list, id } = keeps else {
-                let (path, body) = (written.path(), written.body());
-                pledges.extend(pledge(keeps, request.errand.server, path, body));
+                pledges.extend(pledge(keeps, origin, path, written.body()));
                 continue;
             };
             let (mut rendered, mut fill) = (Vec::new(), self.mind.fill(plan));
@@ -29,6 +43,13 @@ impl User {
             }
         }
         pledges
+    }
+
+    /// The path that the last reply says a new member has.
+    fn member(&self, origin: usize, collection: &[u8]) -> Option<Vec<u8>> {
+        let location = field(&self.lanes[0].kept.fields, "location")?;
+        let found = resolve(&self.desk.brief.plan.origins, (origin, collection), location).ok()?;
+        (found.server == origin).then_some(found.path)
     }
 
     /// Notes what became of them.
@@ -46,7 +67,11 @@ impl User {
             Some(_) => Reply::Unknown,
         };
         let sent = sent.saturating_duration_since(start);
-        for pledge in pledges {
+        for mut pledge in pledges {
+            if let Pledge::Changed(origin, Change::Posted { collection, member, .. }) = &mut pledge
+            {
+                *member = self.member(*origin, &collection.path);
+            }
             self.desk.brief.ledger.note(pledge, sent, reply);
         }
     }

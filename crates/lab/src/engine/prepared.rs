@@ -6,6 +6,7 @@ use super::checks::Judge;
 use super::lane::{Errand, Keeps, Versions};
 use super::written;
 use crate::memcached;
+use crate::plan;
 use crate::plan::{
     Body, Check, Distribution, HttpStep, Piece, Plan, Resources, Step, Template, Turn,
 };
@@ -87,6 +88,10 @@ impl Prepared {
             let action = &mut prepared.operations[promise.operation].actions[promise.step];
             if let Action::Http(request) = action {
                 request.promises.push(number);
+                // Where a new member is.
+                if promise.keeps == plan::Keeps::Posted && request.errand.keeps == Keeps::Nothing {
+                    request.errand.keeps = Keeps::Fields;
+                }
             }
         }
         prepared

@@ -10,7 +10,23 @@ use std::io::Write;
 
 /// The namespace of the mark, an element of nobody's vocabulary: a server has to keep it as it is
 /// (RFC 4287 §6).
-const MARK_NAMESPACE: &str = "tag:lab.example,2026:made";
+pub(crate) const MARK_NAMESPACE: &str = "tag:lab.example,2026:made";
+
+/// The numbers in a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) run: u64,
+    pub(crate) worker: u64,
+    pub(crate) number: u64,
+}
+
+impl Mark {
+    /// From the values of the attributes `run`, `worker` and `seq`.
+    pub(crate) fn of<'a>(attribute: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
+        let number = |name| attribute(name)?.parse().ok();
+        Some(Self { run: number("run")?, worker: number("worker")?, number: number("seq")? })
+    }
+}
 
 /// The first second of the entries' dates: 2026-01-01, in days.
 const FIRST_DAY: u64 = 1;
@@ -43,6 +59,19 @@ pub(super) fn write(entries: &Entries, which: Which, out: &mut Vec<u8>) {
     let until = (start + size).saturating_sub("</content>\n</entry>\n".len());
     content(kind, until, &words, &mut random, out);
     out.extend_from_slice(b"</entry>\n");
+}
+
+/// What is in the entry but its id, without the tags around it.
+pub(super) fn write_inside(entries: &Entries, which: Which, out: &mut Vec<u8>) {
+    let mut whole = Vec::with_capacity(1024);
+    write(entries, which, &mut whole);
+    let find = |text: &str| memchr::memmem::find(&whole, text.as_bytes());
+    if let (Some(title), Some(id), Some(updated), Some(end)) =
+        (find("<title>"), find("<id>"), find("<updated>"), find("</entry>"))
+    {
+        out.extend_from_slice(&whole[title..id]);
+        out.extend_from_slice(&whole[updated..end]);
+    }
 }
 
 fn head(which: Which, words: &Words<'_>, random: &mut Random, out: &mut Vec<u8>) {

@@ -7,6 +7,8 @@ mod media;
 mod prose;
 mod words;
 
+pub(crate) use document::{MARK_NAMESPACE, Mark};
+
 use crate::plan::{ContentKind, Entries, MadeKind, Size};
 use crate::random::Random;
 use std::io::Write;
@@ -36,6 +38,7 @@ impl Entries {
     pub(crate) fn make(&self, kind: MadeKind, which: Which, out: &mut Vec<u8>) {
         match kind {
             MadeKind::Entry => document::write(self, which, out),
+            MadeKind::Inside => document::write_inside(self, which, out),
             MadeKind::Media => {
                 let mut random = which.draws(true);
                 let kind = self.media_kind(&mut random);

@@ -82,5 +82,11 @@ fn a_seed_s_mix_has_its_shares() {
     }
     let near = |count: usize, expected: usize| count.abs_diff(expected) < 150;
     assert!(near(counts[0], 2000) && near(counts[1], 2000) && near(counts[2], 1000), "{counts:?}");
+    let whole = String::from_utf8(made(&entries, MadeKind::Entry, which(8))).unwrap();
+    let inside = String::from_utf8(made(&entries, MadeKind::Inside, which(8))).unwrap();
+    let id = whole.find("<id>").unwrap()..whole.find("<updated>").unwrap();
+    let again = whole.replacen(&whole[id], "", 1);
+    let (before, after) = again.split_once(&inside).unwrap();
+    assert!(before.ends_with("Atom\">\n") && after == "</entry>\n", "{before}|{after}");
     assert_eq!(made(&entries, MadeKind::Slug, which(8)), b"w3s8");
 }

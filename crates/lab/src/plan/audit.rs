@@ -13,6 +13,8 @@ pub struct Audit {
     pub lists: Vec<List>,
     /// What replies promise.
     pub promises: Vec<Promise>,
+    /// Fields with which collections of AtomPub are asked for.
+    pub headers: Vec<(String, String)>,
 }
 
 /// What the reply of a step promises once it is there and as it should be.
@@ -34,6 +36,12 @@ pub enum Keeps {
     Stored,
     /// A GET of the same path finds nothing, or a body that was acknowledged later.
     Removed,
+    /// A collection of AtomPub has one more entry: the one that was made for this operation.
+    Posted,
+    /// A member is the entry that was made for this operation, or one that was acknowledged later.
+    Edited,
+    /// A member is not there any more.
+    Deleted,
     /// A number has grown by so much.
     Counted {
         /// Which, of [`Audit::numbers`].
@@ -119,11 +127,14 @@ impl Audit {
     fn fault_of(&self, promise: &Promise, plan: &Plan) -> Option<String> {
         let Promise { operation, step, .. } = *promise;
         let found = plan.operations.get(operation).and_then(|found| found.steps.get(step));
-        let Some(Step::Http(_)) = found else {
+        let Some(Step::Http(request)) = found else {
             return Some(format!("step {step} of operation {operation} is no request"));
         };
+        if request.is_cut {
+            return Some("a request that is cut off promises nothing".to_owned());
+        }
         match &promise.keeps {
-            Keeps::Stored | Keeps::Removed => None,
+            Keeps::Stored | Keeps::Removed | Keeps::Posted | Keeps::Edited | Keeps::Deleted => None,
             Keeps::Counted { number, .. } => (*number >= self.numbers.len())
                 .then(|| format!("number {number} is counted, but does not exist")),
             Keeps::Listed { list, .. } if *list >= self.lists.len() => {

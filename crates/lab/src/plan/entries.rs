@@ -75,6 +75,8 @@ pub enum ContentKind {
 pub enum MadeKind {
     /// An entry document.
     Entry,
+    /// What is in it but the id, without the tags around it.
+    Inside,
     /// A picture's bytes.
     Media,
     /// That picture's media type.
@@ -107,6 +109,7 @@ impl MadeKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Entry => "entry",
+            Self::Inside => "inside",
             Self::Media => "media",
             Self::Type => "type",
             Self::Slug => "slug",
@@ -177,7 +180,7 @@ impl Entries {
     /// The largest that is made of a kind, about.
     pub(super) fn largest(&self, kind: MadeKind) -> usize {
         match kind {
-            MadeKind::Entry => self.bytes.largest(),
+            MadeKind::Entry | MadeKind::Inside => self.bytes.largest(),
             MadeKind::Media => self.media_bytes.largest(),
             MadeKind::Type | MadeKind::Slug => 0,
         }

@@ -36,8 +36,8 @@ pub(crate) use mix::Position;
 pub use mix::{Mix, MixError};
 pub use observe::{Endpoint, Observe, Process};
 pub use operation::{
-    Body, Check, Extract, ExtractFrom, HttpStep, Keys, MemcachedCommand, MemcachedStep, Operation,
-    Part, Resources, Step, TimeToLive, Turn, Variable,
+    AtomPlace, Body, Check, Extract, ExtractFrom, HttpStep, Keys, MemcachedCommand, MemcachedStep,
+    Operation, Part, Resources, Step, TimeToLive, Turn, Variable,
 };
 pub use pacing::{Distribution, Pacing};
 pub(crate) use selector::{Chain, Combinator, Match, Test};

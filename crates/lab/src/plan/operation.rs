@@ -174,10 +174,47 @@ pub enum ExtractFrom {
     Regex(Regex),
     /// An attribute, or the text, of the elements that a CSS selector finds in the body.
     Css(Selector),
+    /// Addresses in a document of AtomPub.
+    Atom(AtomPlace),
     /// The body as it is.
     Body,
     /// The status.
     Status,
+}
+
+/// Where an address is in a document of AtomPub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AtomPlace {
+    /// Of a service document: collections that take entries (RFC 5023 §8.3.4).
+    Entries,
+    /// Of a service document: collections that take pictures.
+    Media,
+    /// Of a feed: where its entries are changed, their edit links.
+    Members,
+    /// Links of the document itself with this relation (RFC 4287 §4.2.7.2).
+    Link(String),
+}
+
+impl AtomPlace {
+    /// By its name; one that means nothing else is a relation.
+    pub fn named(name: &str) -> Self {
+        match name {
+            "entries" => Self::Entries,
+            "media" => Self::Media,
+            "members" => Self::Members,
+            relation => Self::Link(relation.to_owned()),
+        }
+    }
+
+    /// See [`AtomPlace::named`].
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Entries => "entries",
+            Self::Media => "media",
+            Self::Members => "members",
+            Self::Link(relation) => relation,
+        }
+    }
 }
 
 impl ExtractFrom {

@@ -31,9 +31,13 @@ fn read(
         lists: lists.iter().map(|entry| entry.key.clone()).collect(),
     };
     let promises = entries("promises");
-    let promise = |entry: &Entry<'_>| {
+    let headers = section.section("headers").map_or_else(Vec::new, |headers| {
+        let field = |entry: Entry<'_>| Some((entry.key, entry.value.text()?));
+        headers.entries().into_iter().filter_map(field).collect()
+    });
+    let promise = |entry: &Entry<'_>, value: &Value<'_>| {
         let operation = names.find(&entry.key).map_err(|why| entry.wrong_key(why)).ok();
-        let asked = asked(&entry.value, &known, around)?;
+        let asked = asked(value, &known, around)?;
         let steps = &operations.get(operation?)?.steps;
         let is_request = |step: &Step| matches!(step, Step::Http(_));
         let step = match asked.step {
@@ -41,14 +45,21 @@ fn read(
             None => steps.iter().position(is_request),
         };
         if step.is_none() {
-            entry.value.wrong("only a request can promise something; name one by step = NUMBER");
+            value.wrong("only a request can promise something; name one by step = NUMBER");
         }
         Some(Promise { operation: operation?, step: step?, keeps: asked.keeps })
     };
     Audit {
         numbers: numbers.iter().filter_map(|entry| number(entry, around)).collect(),
         lists: lists.iter().filter_map(|entry| list(entry, around)).collect(),
-        promises: promises.iter().filter_map(promise).collect(),
+        promises: promises
+            .iter()
+            .flat_map(|entry| {
+                let values = entry.value.one_or_more();
+                values.iter().filter_map(|value| promise(entry, value)).collect::<Vec<_>>()
+            })
+            .collect(),
+        headers,
     }
 }
 
@@ -122,7 +133,8 @@ struct Asked {
     keeps: Keeps,
 }
 
-const KINDS: &str = "\"stored\", \"removed\", { counted = NUMBER } or { listed = LIST, id = TEXT }";
+const KINDS: &str = "\"stored\", \"removed\", \"posted\", \"edited\", \"deleted\", \
+                     { counted = NUMBER } or { listed = LIST, id = TEXT }";
 
 fn asked(value: &Value<'_>, known: &Known, around: &Around<'_>) -> Option<Asked> {
     if !value.is_table() {
@@ -159,6 +171,9 @@ fn simple(value: &Value<'_>) -> Option<Keeps> {
     match value.raw() {
         Some("stored") => Some(Keeps::Stored),
         Some("removed") => Some(Keeps::Removed),
+        Some("posted") => Some(Keeps::Posted),
+        Some("edited") => Some(Keeps::Edited),
+        Some("deleted") => Some(Keeps::Deleted),
         _ => {
             value.expected(KINDS);
             None

@@ -4,7 +4,7 @@ use super::operations::Around;
 use super::section::{Section, Value};
 use super::template::is_taken;
 use super::text;
-use crate::plan::{Check, Extract, ExtractFrom, JsonPath, Selector, Template};
+use crate::plan::{AtomPlace, Check, Extract, ExtractFrom, JsonPath, Selector, Template};
 use regex::bytes::Regex;
 
 /// `expect = { status = 200, contains = "x", ... }`.
@@ -75,17 +75,20 @@ pub(super) fn extracts(section: &Section<'_>, around: &Around<'_>) -> Vec<Extrac
             entry.wrong_key(format_args!("expected {} that means nothing else", text::NAME));
         }
         let from = place(&table);
-        let is_url = table.truth("url").unwrap_or(false);
+        let is_url = table.truth("url");
         let any = table.truth("any").unwrap_or(false);
         let required = table.truth("required").unwrap_or(true);
         table.close();
+        let from = from?;
+        // An address is of no use but as a path.
+        let is_url = is_url.unwrap_or(matches!(from, ExtractFrom::Atom(_)));
         let variable = around.scope.extracted(&entry.key, &entry.span, required)?;
-        Some(Extract { variable, from: from?, is_url, any, required })
+        Some(Extract { variable, from, is_url, any, required })
     });
     read.collect()
 }
 
-const PLACES: [&str; 6] = ["json", "header", "regex", "css", "body", "status"];
+const PLACES: [&str; 7] = ["json", "header", "regex", "css", "atom", "body", "status"];
 
 /// A place in a reply. Keys of the table that are no place are left to the caller.
 fn place(section: &Section<'_>) -> Option<ExtractFrom> {
@@ -113,6 +116,10 @@ fn place(section: &Section<'_>) -> Option<ExtractFrom> {
             let value = section.get("css")?;
             let selector = Selector::new(value.raw_text()?, attribute.as_deref());
             parsed(&value, selector).map(ExtractFrom::Css)
+        }
+        ["atom"] => {
+            let name = section.get("atom")?.text()?;
+            Some(ExtractFrom::Atom(AtomPlace::named(&name)))
         }
         [key @ ("body" | "status")] => {
             let is_body = *key == "body";

@@ -19,7 +19,15 @@ macro_rules! ship {
 }
 
 const SHIPPED: &[Shipped] = ship![
+    "atompub-archive-walk",
+    "atompub-blog-farm",
+    "atompub-deposit",
+    "atompub-hostile",
+    "atompub-lost-update",
+    "atompub-mix",
+    "atompub-newsroom",
     "atompub-post",
+    "atompub-spiky",
     "counter",
     "counter-clicks",
     "diurnal",

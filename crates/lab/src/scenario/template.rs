@@ -32,7 +32,8 @@ const PLACES: [&str; 13] = [
 ];
 
 /// What may be made.
-const MADE: [MadeKind; 4] = [MadeKind::Entry, MadeKind::Media, MadeKind::Type, MadeKind::Slug];
+const MADE: [MadeKind; 5] =
+    [MadeKind::Entry, MadeKind::Inside, MadeKind::Media, MadeKind::Type, MadeKind::Slug];
 
 /// What templates may name.
 pub(super) struct Scope<'a> {
@@ -223,11 +224,11 @@ impl Reading<'_, '_> {
             ("zipf", Some(both)) => self.zipf(both).ok_or_else(|| {
                 format!("{}, with 1 to {ZIPF_KEYS_MAX} and 0 to {ZIPF_EXPONENT_MAX}", how(name))
             })?,
-            ("made", Some(kind)) => MADE
-                .into_iter()
-                .find(|made| made.name() == kind)
-                .map(Piece::Made)
-                .ok_or_else(|| format!("{}, or media, type or slug for entry", how(name)))?,
+            ("made", Some(kind)) => {
+                MADE.into_iter().find(|made| made.name() == kind).map(Piece::Made).ok_or_else(
+                    || format!("{}, or inside, media, type or slug for entry", how(name)),
+                )?
+            }
             ("byte", Some(digits)) if digits.len() == 2 => {
                 let byte = u8::from_str_radix(digits, 16).map_err(|_| how(name))?;
                 Piece::Text(vec![byte])

@@ -29,6 +29,11 @@ fn pages() {
 }
 
 #[test]
+fn documents_of_atompub() {
+    smoke(TARGETS, "lab-atompub", 20_000);
+}
+
+#[test]
 fn references() {
     smoke(TARGETS, "lab-reference", 30_000);
 }

@@ -41,6 +41,20 @@ pub const TARGETS: &[Target] = &[
         ],
     },
     Target {
+        name: "lab-atompub",
+        run: atompub,
+        seeds: &[
+            b"<feed xmlns='http://www.w3.org/2005/Atom' xml:base='/a/'><link rel='next' href='?b'/>\
+              <entry><id>x</id><title>t</title><link rel='edit' href='c'/><content>d</content>\
+              <m:made xmlns:m='tag:lab.example,2026:made' run='1' worker='2' seq='3'/>\
+              <e:edited xmlns:e='http://www.w3.org/2007/app'>2026-01-01T00:00:00Z</e:edited>\
+              </entry></feed>",
+            b"<a:service xmlns:a='http://www.w3.org/2007/app'><a:workspace><a:collection href='b'>\
+              <a:accept>image/*</a:accept></a:collection><a:collection xml:base='/c/' href='d'/>\
+              </a:workspace></a:service>",
+        ],
+    },
+    Target {
         name: "lab-reference",
         run: reference,
         seeds: &[
@@ -174,6 +188,15 @@ fn page(input: &[u8]) {
     fuzzing::page(selector, Some("href"), page);
     assert!(fuzzing::page("html", None, page).flatten().is_some());
     assert!(fuzzing::parts(page).iter().all(|reference| !reference.trim().is_empty()));
+}
+
+/// What a page and the places in it say is the same.
+fn atompub(input: &[u8]) {
+    let [entries, media, members, next] = fuzzing::addresses(input);
+    assert_eq!(entries.is_some(), media.is_some());
+    let Some((edits, follows)) = fuzzing::collection(input) else { return };
+    assert_eq!(members, Some(edits));
+    assert!(follows.is_none_or(|follows| next.is_some_and(|next| next.contains(&follows))));
 }
 
 /// Every path can be sent, and is read again from a line with it.

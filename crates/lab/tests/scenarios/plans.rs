@@ -48,7 +48,7 @@ fn an_audit_is_of_the_run_and_not_of_its_setup() {
         each: each.map(str::to_owned),
         next: next.map(|(next, parameter)| (next.to_owned(), parameter.to_owned())),
     };
-    let Audit { numbers, lists, promises } = scenario.plan.audit;
+    let Audit { numbers, lists, promises, .. } = scenario.plan.audit;
     let sum = Number {
         name: "sum".to_owned(),
         pages: pages(Some("/documents"), Some(("/next", "after"))),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Output;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Runs a scenario for a moment and gives its report. A short run on a busy machine may well be
@@ -101,42 +101,111 @@ fn transfers_make_and_lose_no_money() {
 
 #[test]
 fn atompub_post() {
-    let (address, posted) = atompub();
-    let url = format!("http://{address}/service");
+    let (address, publications) = atompub();
+    let url = format!("http://{address}/");
     let atompub_few = ["--users", "3", "--set", "posts=20", "--warm-up", "1ms"];
-    assert_done(&short("atompub-post", &url, &atompub_few), &[]);
-    let posted: Vec<(String, String)> = posted.try_iter().collect();
+    let report = short("atompub-post", &url, &atompub_few);
+    assert_done(&report, &[]);
+    assert_audited(&report);
+    assert_eq!(report["audit"]["checked"], 60);
+    let publications = publications.lock().expect("no thread of the server panicked");
     // Each worker its own, and then it goes.
-    let of = |worker: &str| posted.iter().filter(|(line, _)| line.contains(worker)).count();
-    assert_eq!(["/w0 ", "/w1 ", "/w2 "].map(of), [20; 3]);
-    assert!(posted.iter().any(|(line, _)| line.starts_with("POST /service/w0 ")), "{posted:?}");
-    for (line, entry) in posted {
-        assert!((600..650).contains(&entry.len()), "{line}: {} bytes", entry.len());
+    assert_eq!(publications.iter().map(Vec::len).collect::<Vec<_>>(), [20; 3]);
+    let entries: Vec<&String> = publications.iter().flatten().collect();
+    let mean = entries.iter().map(|entry| entry.len()).sum::<usize>() / entries.len();
+    assert!((580..680).contains(&mean), "{mean} bytes");
+    for entry in entries {
         assert!(entry.starts_with("<?xml") && entry.trim_end().ends_with("</entry>"), "{entry}");
     }
 }
 
-/// A server that has created whatever is posted to it. Gives request lines and bodies.
-fn atompub() -> (SocketAddr, Receiver<(String, String)>) {
+#[test]
+fn every_scenario_of_atompub_says_what_it_would_do() {
+    let names = [
+        "mix",
+        "blog-farm",
+        "newsroom",
+        "deposit",
+        "lost-update",
+        "spiky",
+        "hostile",
+        "archive-walk",
+    ];
+    for name in names {
+        let output = run(&["run", &format!("atompub-{name}"), "--check"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
+    }
+}
+
+/// By publication, what was posted to it.
+type Publications = Arc<Mutex<Vec<Vec<String>>>>;
+
+/// A server of publications that takes whatever is posted to it.
+fn atompub() -> (SocketAddr, Publications) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address");
-    let (sender, posted) = channel();
+    let publications = Publications::default();
+    let kept = Arc::clone(&publications);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (stream, sender) = (stream.expect("a connection"), sender.clone());
+            let (mut stream, kept) = (stream.expect("a connection"), Arc::clone(&kept));
             thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().expect("a second handle"));
-                while let Some(request) = request(&mut reader) {
-                    // The test may be over.
-                    let _gone = sender.send(request);
-                    if answer(&stream).is_err() {
+                while let Some((line, body)) = request(&mut reader) {
+                    let reply = publish(&kept, &line, body);
+                    if stream.write_all(reply.as_bytes()).is_err() {
                         return;
                     }
                 }
             });
         }
     });
-    (address, posted)
+    (address, publications)
+}
+
+fn publish(kept: &Publications, line: &str, body: String) -> String {
+    let mut all = kept.lock().expect("no other thread panicked");
+    let mut words = line.split(' ');
+    let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let number = || path.split('/').nth(2)?.parse::<usize>().ok();
+    let (location, reply) = match (method, path) {
+        ("POST", "/atom") => {
+            all.push(Vec::new());
+            (format!("/atom/{}", all.len() - 1), String::new())
+        }
+        ("POST", path) => {
+            let entries = &mut all[number().expect("a number")];
+            entries.push(body);
+            (format!("{path}/{}", entries.len() - 1), String::new())
+        }
+        (_, path) if path.ends_with("/entries") => {
+            let entries = all[number().expect("a number")].iter().enumerate().rev();
+            let entries = entries.map(|(place, entry)| {
+                let own = format!(
+                    "<link rel='edit' href='{path}/{place}'/>\
+                     <e:edited xmlns:e='http://www.w3.org/2007/app'>2026-01-01T00:00:{place:02}Z\
+                     </e:edited></entry>"
+                );
+                let text = entry.split_once("?>").map_or("", |(_, text)| text);
+                text.replace("</entry>", &own)
+            });
+            let entries: String = entries.collect();
+            let feed = format!("<feed xmlns='http://www.w3.org/2005/Atom'>{entries}</feed>");
+            (String::new(), feed)
+        }
+        (_, path) => (
+            String::new(),
+            format!(
+                "<service xmlns='http://www.w3.org/2007/app'><workspace>\
+                 <collection href='{path}/entries'/></workspace></service>"
+            ),
+        ),
+    };
+    let status = if method == "POST" { "201 Created" } else { "200 OK" };
+    format!(
+        "HTTP/1.1 {status}\r\nLocation: {location}\r\nContent-Length: {}\r\n\r\n{reply}",
+        reply.len()
+    )
 }
 
 fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
@@ -157,11 +226,6 @@ fn request(reader: &mut BufReader<TcpStream>) -> Option<(String, String)> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     Some((first.trim_end().to_owned(), String::from_utf8(body).expect("UTF-8")))
-}
-
-fn answer(mut stream: &TcpStream) -> std::io::Result<()> {
-    stream
-        .write_all(b"HTTP/1.1 201 Created\r\nLocation: /service/w0/1\r\nContent-Length: 0\r\n\r\n")
 }
 
 fn said(output: &Output) -> (String, String) {

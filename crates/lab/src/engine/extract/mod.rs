@@ -87,6 +87,15 @@ impl Finder {
                 matches(regex, seen.body, one, &mut self.ranges);
                 seen.body
             }
+            ExtractFrom::Atom(place) => {
+                self.texts.clear();
+                for address in crate::atompub::addresses(seen.body, place)? {
+                    let begin = self.texts.len();
+                    self.texts.extend_from_slice(address.as_bytes());
+                    self.ranges.push((begin, self.texts.len()));
+                }
+                &self.texts
+            }
             ExtractFrom::Css(selector) => {
                 self.select(selector, seen.body, one);
                 &self.texts
