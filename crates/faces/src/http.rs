@@ -28,6 +28,7 @@ mod openapi;
 mod origin;
 pub(crate) mod outgoing;
 mod page;
+mod past;
 mod path;
 mod problems;
 mod range;

@@ -182,6 +182,9 @@ pub const INLINE_WORK_BYTES_MAX: usize = 1 << 20;
 /// Bytes of the documents that the results of one list show together. More: 422.
 pub const STEPS_SHOWN_BYTES_MAX: usize = 2 * repository::limits::DOCUMENT_BYTES_MAX;
 
+/// Versions of a document in one list of them. More: 400.
+pub const VERSIONS_LISTED_MAX: usize = 1_000;
+
 /// Operations in one list of `/tx`. More: 400.
 pub const STEPS_MAX: usize = 1_000;
 

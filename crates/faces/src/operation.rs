@@ -9,7 +9,7 @@ use bytes::Bytes;
 use query::{Listed, Query};
 use repository::{
     CollectionName, CommitNumber, Document, Durability, Ending, Isolation, Key, KeyRandomness,
-    MediaType, PinnedBlob,
+    MediaType, Moment, PinnedBlob,
 };
 use std::sync::Arc;
 
@@ -46,6 +46,17 @@ pub(crate) enum Returns {
 pub(crate) enum Operation {
     /// Read a document.
     Get { place: Place, preconditions: Preconditions, acceptable: Option<Box<Acceptable>> },
+    /// Read a version of a document that was there at a moment.
+    Past {
+        place: Place,
+        at: Moment,
+        preconditions: Preconditions,
+        acceptable: Option<Box<Acceptable>>,
+    },
+    /// List the versions of a document, those before a commit.
+    Versions { place: Place, before: Option<CommitNumber>, limit: usize },
+    /// Write the version again that was there after a commit.
+    Restore { place: Place, from: CommitNumber, preconditions: Preconditions, returns: Returns },
     /// Write a document, whether there is one or not.
     Put { place: Place, content: Content, preconditions: Preconditions, returns: Returns },
     /// Change a document in part.
@@ -200,6 +211,9 @@ impl Operation {
     pub(crate) fn place(&self) -> Option<&Place> {
         match self {
             Self::Get { place, .. }
+            | Self::Past { place, .. }
+            | Self::Versions { place, .. }
+            | Self::Restore { place, .. }
             | Self::Put { place, .. }
             | Self::Patch { place, .. }
             | Self::Delete { place, .. } => Some(place),
@@ -229,6 +243,8 @@ impl Operation {
     pub(crate) fn preconditions(&self) -> Option<&Preconditions> {
         match self {
             Self::Get { preconditions, .. }
+            | Self::Past { preconditions, .. }
+            | Self::Restore { preconditions, .. }
             | Self::Put { preconditions, .. }
             | Self::Patch { preconditions, .. }
             | Self::Delete { preconditions, .. }
@@ -237,6 +253,7 @@ impl Operation {
             | Self::End { preconditions, .. }
             | Self::Configure { preconditions, .. } => Some(preconditions),
             Self::Query(_)
+            | Self::Versions { .. }
             | Self::ListCollections(_)
             | Self::DescribeCollection(_)
             | Self::Transact(_)

@@ -63,6 +63,7 @@ pub(crate) enum Kind {
     NoSpace,
     /// The feed's next commits are not kept any more.
     FeedGone,
+    NotKept,
 }
 
 /// A row of the table.
@@ -126,6 +127,7 @@ impl Kind {
         Self::Unavailable,
         Self::NoSpace,
         Self::FeedGone,
+        Self::NotKept,
     ];
 
     /// The table.
@@ -196,6 +198,7 @@ impl Kind {
             Self::Unavailable => ("unavailable", 503, "The repository is not available"),
             Self::NoSpace => ("no-space", 507, "The disk is nearly full"),
             Self::FeedGone => ("feed-gone", 410, "The feed does not reach back so far"),
+            Self::NotKept => ("not-kept", 410, "The version is not kept"),
         };
         Row { name, status, title }
     }

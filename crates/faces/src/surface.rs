@@ -171,6 +171,15 @@ const PREFER: Parameter = header("Prefer", "return=minimal or return=representat
 const ONCE: Parameter = header("Idempotency-Key", "names the request: sent again, it runs once");
 const WRITE: &[Parameter] = &[IF_MATCH, IF_NONE_MATCH, IF_UNMODIFIED, PREFER, ONCE];
 
+const RESTORE: &[Parameter] = &[
+    query("restore", "the number of the commit"),
+    IF_MATCH,
+    IF_NONE_MATCH,
+    IF_UNMODIFIED,
+    PREFER,
+    ONCE,
+];
+
 const ETAG: &[&str] = &["ETag", "Sarsen-Durability"];
 const WITH_DOCUMENT: &[&str] =
     &["ETag", "Content-Location", "Preference-Applied", "Sarsen-Durability"];
@@ -180,6 +189,7 @@ const CREATED: Reply = reply(201, "created", Content::None, ETAG);
 const ACCEPT_PAGE: Parameter = header("Accept", "text/html, or text/markdown");
 const NO_PAGE: Reply = problem(404, "there is no such kind of problem");
 const NOT_FOUND: Reply = problem(404, "there is no such document");
+const NOT_KEPT: Reply = problem(410, "the version is not kept, or not any more");
 const NO_COLLECTION: Reply = problem(404, "there is no such collection");
 const FAILED: Reply = problem(412, "a precondition is false");
 const UNCONDITIONAL: Reply = problem(428, "the collection wants a condition on overwriting");
@@ -202,6 +212,7 @@ pub(crate) const ALWAYS: &[Reply] = &[
     problem(500, "the server failed"),
     problem(501, "the content comes in a transfer coding that is not known"),
     problem(503, "busy, or not available"),
+    problem(507, "the disk is nearly full"),
 ];
 
 /// The table.
@@ -212,6 +223,10 @@ pub(crate) static TABLE: &[Row] = &[
         id: "getDocument",
         summary: "Read a document",
         parameters: &[
+            query("at", "the number of a commit, or a time: the version that was there then"),
+            query("versions", "without a value: list the versions, the newest first"),
+            query("limit", "of versions: how many at most, 1 to 1000; without it 50"),
+            query("after", "of versions: the \"next\" of the page before"),
             header("Accept", "media types, with weights"),
             IF_MATCH,
             IF_NONE_MATCH,
@@ -226,6 +241,7 @@ pub(crate) static TABLE: &[Row] = &[
             reply(206, "a part of it", Content::Document, &["ETag", "Content-Range"]),
             reply(304, "you have this version", Content::None, &["ETag"]),
             NOT_FOUND,
+            NOT_KEPT,
             problem(406, "the document has another media type"),
             FAILED,
             reply(416, "it has no such part", Content::None, &["Content-Range"]),
@@ -283,6 +299,26 @@ pub(crate) static TABLE: &[Row] = &[
             reply(204, "removed", Content::None, &["Sarsen-Durability"]),
             NOT_FOUND,
             FAILED,
+            UNFIT,
+            UNCONDITIONAL,
+        ],
+    },
+    Row {
+        template: Template::Document,
+        method: Method::POST,
+        id: "restoreDocument",
+        summary: "Write the version again that was there after a commit",
+        parameters: RESTORE,
+        accepts: &[],
+        responses: &[
+            SHOWN,
+            CREATED,
+            WRITTEN,
+            NOT_FOUND,
+            CONFLICT,
+            NOT_KEPT,
+            FAILED,
+            UNTYPED,
             UNFIT,
             UNCONDITIONAL,
         ],

@@ -121,6 +121,7 @@ impl Wanted {
                 "conflict" => next.conflict = wanted.conflict,
                 "overwrite" => next.overwrite = wanted.overwrite,
                 "expiry" => next.expiry_ms = wanted.expiry_ms,
+                "history" => next.history = wanted.history,
                 _ => next.indexes.clone_from(&wanted.indexes),
             }
         }

@@ -33,6 +33,7 @@ pub use parameters::{Pairs, ParameterError, limit, pairs, reference};
 pub use render::Listed;
 pub use run::{Budget, Count, Found, QueryError, count, find, run};
 pub use suggest::TooBroad;
+pub use timestamp::parse as timestamp_ms;
 
 use filter::Filter;
 use order::{Order, Place};

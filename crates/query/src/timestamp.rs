@@ -19,7 +19,7 @@ pub(crate) fn format(time: Timestamp) -> String {
 
 /// Milliseconds since 1970 of a timestamp of RFC 3339 §5.6; `None` if `text` is none. A leap second
 /// is the first moment after it.
-pub(crate) fn parse(text: &str) -> Option<f64> {
+pub fn parse(text: &str) -> Option<f64> {
     let bytes = text.as_bytes();
     let is_marked = bytes.len() >= 20
         && bytes[4] == b'-'

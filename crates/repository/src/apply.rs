@@ -4,6 +4,7 @@ use crate::catalog::{self, COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Place};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::ended::{self, Ending};
+use crate::history::{self, HistoryRows};
 use crate::hot::{Cell, Collection, Hot, Version, alive};
 use crate::index::IndexError;
 use crate::json;
@@ -67,7 +68,9 @@ impl Staged {
     /// Whether it removes something that is there.
     pub(crate) fn makes_room(&self) -> bool {
         match (&self.write.change, &self.cell) {
-            (Change::Clear { .. } | Change::Expire(_) | Change::Remove(_), _) => true,
+            (Change::Clear { .. } | Change::Trim(_) | Change::Expire(_) | Change::Remove(_), _) => {
+                true
+            }
             (Change::Configure(Configure::Cleared(_) | Configure::End(_)), _) => true,
             (Change::Delete, Some(cell)) => cell.newest().document.is_some(),
             (Change::Delete, None) => self.base.is_some(),
@@ -166,12 +169,16 @@ fn plan(
             Err(paths) => return Err(misfit(paths)),
         }
     }
+    if let Change::Trim(trim) = &staged.write.change {
+        let rows = history::trimmed_rows(state.hot, trim);
+        return Ok(Plan { collection, cell, is_new: false, document: None, rows });
+    }
     if let Change::Clear { index, rows } = &staged.write.change {
         let rows = rows::cleared(state.hot, *index, rows);
         return Ok(Plan { collection, cell, is_new: false, document: None, rows });
     }
     if let Change::Expire(due) = staged.write.change {
-        let expired = expire(due, staged, (collection, cell), current.as_deref());
+        let expired = expire((due, at), staged, (collection, cell), current.as_deref());
         return expired.map_err(|_| misfit(Vec::new()));
     }
     let expires = collection.as_ref().and_then(|collection| collection.default_expiry(at.1));
@@ -197,14 +204,19 @@ fn plan(
             Ok(rows::own_changes(None, after))
         }
     };
-    let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
+    let Ok(mut rows) = rows else { return Err(misfit(Vec::new())) };
+    // What has ended is kept no longer.
+    let is_kept = document.is_some() && !matches!(staged.write.change, Change::Remove(_));
+    if let Some(collection) = collection.as_ref().filter(|_| is_kept) {
+        rows.extend(history::kept_rows(collection, &staged.write.key, at, current.as_deref()));
+    }
     let is_new = cell.is_none() && staged.base.is_none();
     Ok(Plan { collection, cell, is_new, document, rows })
 }
 
 /// What the removal of a document comes to whose row in the table of what expires says `due`.
 fn expire(
-    due: Timestamp,
+    (due, at): (Timestamp, (CommitNumber, Timestamp)),
     staged: &Staged,
     (collection, cell): (Option<Arc<Collection>>, Option<Arc<Cell>>),
     current: Option<&Document>,
@@ -215,7 +227,10 @@ fn expire(
         _ if !is_due => Vec::new(),
         // It has not changed since its row was there; of other rows there are none.
         Some(collection) if !is_unread => {
-            rows::changes(collection, &staged.write.key, (current, None, false))?
+            let key = &staged.write.key;
+            let mut rows = rows::changes(collection, key, (current, None, false))?;
+            rows.extend(history::kept_rows(collection, key, at, current));
+            rows
         }
         _ => vec![RowChange::expired(due)],
     };
@@ -242,13 +257,16 @@ fn carry_out(
     };
     for row in rows {
         let body = row.body();
-        let document = row.is_added.then(|| Arc::new(Document { body, ..row_document(at) }));
+        let document = row.content(|| Document { body, ..row_document(at) });
         let is_new = row_is_new && document.is_some() && !row.may_be_there;
         if let Some(hash) = row.loses() {
             state.hot.unnamed.note(hash, at.0);
         }
         let (rows, row) = row.place(state.hot, &collection, &write.key);
         install(state, at.0, (&rows, None, &row), (document, is_new), changed);
+    }
+    if document.is_some() {
+        history::note(&collection, &write.key);
     }
     if let Some(document) = document {
         let catalog = (*write.collection.as_str() == *COLLECTIONS).then(|| document.clone());
@@ -257,7 +275,12 @@ fn carry_out(
         }
         install(state, at.0, (&collection, cell, &write.key), (document, is_new), changed);
         if let Some(document) = catalog {
-            reshape(state.hot, &write.key, document.as_deref(), at.0);
+            let begun = reshape(state.hot, &write.key, document.as_deref(), at.0);
+            if let Some(row) = begun.map(|history| history::first_floor(&history, at)) {
+                let document = row.content(|| row_document(at));
+                let (rows, row) = row.place(state.hot, &collection, &write.key);
+                install(state, at.0, (&rows, None, &row), (document, true), changed);
+            }
         }
     }
 }
@@ -307,7 +330,7 @@ fn resolve(
             let merged = merge(operations, current.clone(), document)?;
             Ok(merged.map(Some))
         }
-        Change::Expire(_) | Change::Reindex | Change::Clear { .. } => Ok(None),
+        Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Trim(_) => Ok(None),
         Change::Configure(change) => {
             let catalog = configure(state.hot, change, current.as_deref())?;
             let document = |body: String| document(MediaType::Json, body.into(), None);
@@ -424,16 +447,30 @@ fn end(state: &State<'_>, at: (CommitNumber, Timestamp), key: &Key, changed: &mu
     note(state, at, (&Key::generated(ended::IDS.to_owned()), &ids), changed);
 }
 
-/// Makes what a document of the catalog says known; `None`: it is gone.
-fn reshape(hot: &Hot, key: &Key, document: Option<&Document>, number: CommitNumber) {
-    let Some(document) = document else { return hot.cleared(key, number) };
+/// Makes what a document of the catalog says known; `None`: it is gone. Gives the history that
+/// begins with it.
+fn reshape(
+    hot: &Hot,
+    key: &Key,
+    document: Option<&Document>,
+    number: CommitNumber,
+) -> Option<HistoryRows> {
+    let Some(document) = document else {
+        hot.cleared(key, number);
+        return None;
+    };
     let Ok(catalog) = catalog::of(document) else {
         unreachable!("the catalog was written by `configure` or `note`");
     };
-    match catalog.ended {
-        Some(_) => hot.reshape_ended(&catalog),
-        None => hot.configure(&CollectionName::generated(key.as_str()), &catalog, number),
+    if catalog.ended.is_some() {
+        hot.reshape_ended(&catalog);
+        return None;
     }
+    let name = CollectionName::generated(key.as_str());
+    let history = |hot: &Hot| hot.collection(&name)?.shape().history.clone();
+    let before = history(hot).map(|history| history.rows.id);
+    hot.configure(&name, &catalog, number);
+    history(hot).filter(|history| Some(history.rows.id) != before)
 }
 
 /// A document without content, as the rows of an index are.

@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::durability::Durability;
 use crate::ended::Ending;
 use crate::json;
-use crate::settings::Settings;
+use crate::settings::{History, Settings};
 
 /// Its name. Only [`crate::Repository::configure`] and the creation of collections write to it.
 pub(crate) const COLLECTIONS: &str = "_collections";
@@ -31,10 +31,12 @@ pub(crate) enum Configure {
     Settings(Settings),
     /// The index with this id has all its rows.
     Built(u32),
-    /// Nothing is left of the index, or of the ended collection, with this id.
+    /// Nothing is left of the index, the history, or the ended collection, with this id.
     Cleared(u32),
     /// All its documents are gone from now on.
     End(Ending),
+    /// Of the history with this id, nothing is left that is too much.
+    Trimmed(u32),
 }
 
 impl Configure {
@@ -42,7 +44,7 @@ impl Configure {
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Settings(settings) => 8 + settings.to_json().len(),
-            Self::Built(_) | Self::Cleared(_) | Self::End(_) => 8,
+            Self::Built(_) | Self::Cleared(_) | Self::Trimmed(_) | Self::End(_) => 8,
         }
     }
 }
@@ -56,7 +58,11 @@ pub(crate) struct Catalog {
     pub indexes: Vec<u32>,
     /// Those of them that do not have all rows yet.
     pub building: Vec<u32>,
-    /// Indexes that are no longer wanted and still have rows.
+    /// The id of the versions that are kept, if any are.
+    pub history: Option<u32>,
+    /// The same, where more may be kept than the settings say: there were to be more before.
+    pub trimming: Vec<u32>,
+    /// Indexes and histories that are no longer wanted and still have rows.
     pub dropped: Vec<u32>,
     /// Ids that were used once. No id is given twice, or replaying the log could mix them up.
     pub retired: Vec<u32>,
@@ -82,6 +88,9 @@ impl Catalog {
         if self.settings != Settings::default() {
             text.push_str(&format!(",\"settings\":{}", self.settings.to_json()));
         }
+        if let Some(id) = self.history {
+            text.push_str(&format!(",\"history\":{id}"));
+        }
         for (name, ids) in self.lists() {
             if !ids.is_empty() {
                 let ids: Vec<String> = ids.iter().map(u32::to_string).collect();
@@ -94,10 +103,11 @@ impl Catalog {
         text + "}"
     }
 
-    fn lists(&self) -> [(&'static str, &Vec<u32>); 4] {
+    fn lists(&self) -> [(&'static str, &Vec<u32>); 5] {
         [
             ("indexes", &self.indexes),
             ("building", &self.building),
+            ("trimming", &self.trimming),
             ("dropped", &self.dropped),
             ("retired", &self.retired),
         ]
@@ -123,6 +133,8 @@ impl Catalog {
             settings: settings.map_err(|error| error.to_string())?.unwrap_or_default(),
             indexes: ids("/indexes")?,
             building: ids("/building")?,
+            history: member("/history")?.map(number).transpose()?,
+            trimming: ids("/trimming")?,
             dropped: ids("/dropped")?,
             retired: ids("/retired")?,
             ended: member("/ended")?.map(|name| json::unquote(name).into_owned()),
@@ -130,13 +142,16 @@ impl Catalog {
         if catalog.indexes.len() != catalog.settings.indexes.len() {
             return Err("expected one id for each index of the settings".to_owned());
         }
+        if catalog.history.is_some() == (catalog.settings.history == History::None) {
+            return Err("expected an id for the history of the settings, or neither".to_owned());
+        }
         Ok(catalog)
     }
 
     /// Every id that it has ever used.
     pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
         let lists = [&self.indexes, &self.dropped, &self.retired];
-        lists.into_iter().flatten().copied().chain([self.id])
+        lists.into_iter().flatten().copied().chain([self.id]).chain(self.history)
     }
 
     /// Carries out `change`; `next_id` is the first id that is free.
@@ -157,6 +172,9 @@ impl Catalog {
             }
             // What has ended is another collection, `ended` makes it.
             Configure::End(_) => {}
+            Configure::Trimmed(id) => {
+                forget(&mut self.trimming, *id);
+            }
             Configure::Settings(settings) => {
                 let mut indexes = Vec::with_capacity(settings.indexes.len());
                 for definition in &settings.indexes {
@@ -172,10 +190,27 @@ impl Catalog {
                 self.dropped.extend(unwanted);
                 self.building.retain(|id| indexes.contains(id));
                 self.indexes = indexes;
+                self.configure_history(settings.history, next_id);
                 self.settings = settings.clone();
             }
         }
         Ok(())
+    }
+
+    /// A history of another kind begins anew: versions are kept by one rule.
+    fn configure_history(&mut self, history: History, next_id: u32) {
+        let before = self.settings.history;
+        if before.is_same_kind(history) {
+            let is_less = match (before, history) {
+                (History::Versions(before), History::Versions(count)) => count < before,
+                _ => false,
+            };
+            self.trimming.extend(self.history.filter(|id| is_less && !self.trimming.contains(id)));
+            return;
+        }
+        self.trimming.clear();
+        self.dropped.extend(self.history);
+        self.history = (history != History::None).then_some(next_id);
     }
 
     /// Whether an existing collection may take `settings`, and why not.
@@ -212,6 +247,28 @@ mod tests {
         for wrong in ["{}", "[]", "{\"id\":\"7\"}", "{\"id\":7,\"indexes\":[1]}"] {
             assert!(Catalog::from_text(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_history_of_another_kind_is_another_history() {
+        let mut catalog = Catalog::new(7);
+        let mut set = |history, next| {
+            let settings = Settings { history, ..Settings::default() };
+            catalog.configure(&Configure::Settings(settings), next).unwrap();
+            assert_eq!(Catalog::from_text(&catalog.to_text()), Ok(catalog.clone()));
+            let lists = (catalog.trimming.clone(), catalog.dropped.clone());
+            (catalog.history, lists.0, lists.1)
+        };
+        assert_eq!(set(History::Versions(3), 8), (Some(8), vec![], vec![]));
+        assert_eq!(set(History::Versions(9), 9), (Some(8), vec![], vec![]));
+        assert_eq!(set(History::Versions(2), 9), (Some(8), vec![8], vec![]));
+        assert_eq!(set(History::Versions(1), 9), (Some(8), vec![8], vec![]));
+        assert_eq!(set(History::AgeMs(5), 9), (Some(9), vec![], vec![8]));
+        assert_eq!(set(History::AgeMs(1), 10), (Some(9), vec![], vec![8]));
+        assert_eq!(set(History::None, 10), (None, vec![], vec![8, 9]));
+        assert_eq!(catalog.ids().max(), Some(9));
+        catalog.configure(&Configure::Trimmed(8), 10).unwrap();
+        assert!(Catalog::from_text("{\"id\":7,\"history\":8}").is_err());
     }
 
     #[test]

@@ -11,14 +11,17 @@ use crate::attempt::RunError;
 use crate::catalog::{COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Read};
 use crate::cursor::Cursor;
-use crate::document::CommitNumber;
+use crate::document::{CommitNumber, Timestamp};
 use crate::errors::{CommitError, ConfigureError, ReadError, StageError};
+use crate::history::Trim;
 use crate::hot::{Collection, Hot};
 use crate::limits::{BACKGROUND_BYTES_MAX, REAP_DOCUMENTS_MAX, TRANSACTION_ROWS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::{Change, Write};
 use crate::repository::Repository;
+use crate::rows::row_time;
+use crate::settings::History;
 use crate::store::{Decision, Proposal, Store};
 use crate::transaction::{Outcome, Transaction};
 use std::sync::Arc;
@@ -58,8 +61,11 @@ pub(crate) fn id(key: &Key) -> Option<u32> {
 impl Catalog {
     /// The same collection without documents: other ids, and indexes that have all their rows.
     pub(crate) fn emptied(&self, next_id: u32) -> Self {
-        let indexes = (next_id + 1..).take(self.indexes.len()).collect();
-        Self { id: next_id, settings: self.settings.clone(), indexes, ..Self::default() }
+        let indexes: Vec<u32> = (next_id + 1..).take(self.indexes.len()).collect();
+        let after = next_id + 1 + indexes.len() as u32;
+        let history = (self.settings.history != History::None).then_some(after);
+        let settings = self.settings.clone();
+        Self { id: next_id, settings, indexes, history, ..Self::default() }
     }
 }
 
@@ -121,6 +127,8 @@ pub(crate) enum Delay {
     Stage(#[from] StageError),
     #[error(transparent)]
     Commit(#[from] CommitError),
+    #[error("another transaction came before it")]
+    Again,
 }
 
 /// Gets on with what has ended, in at most `commits` commits for each.
@@ -201,21 +209,50 @@ fn remove_some(store: &Store, ended: &Arc<Collection>) -> Result<bool, Delay> {
     }
 }
 
-/// Removes some rows of an index that is no longer wanted; `key` is that of the catalog's document
-/// that says so. `true`: all are gone.
+/// Removes some rows of an index or a history that is no longer wanted; `key` is that of the
+/// catalog's document that says so. `true`: all are gone.
 pub(crate) fn clear_rows(
     store: &Arc<Store>,
     key: &Key,
     rows: &Arc<Collection>,
 ) -> Result<bool, Delay> {
     let mut transaction = Transaction::new(Arc::clone(store));
-    let keys = transaction.keys(rows, KeyRange::all(), REAP_DOCUMENTS_MAX)?;
-    let is_last = keys.is_empty();
+    let (keys, expiring) = rows_to_clear(&transaction, rows)?;
+    let is_last = keys.is_empty() && expiring.is_empty();
     let name = CollectionName::generated(COLLECTIONS);
-    let change = match is_last {
-        true => Change::Configure(Configure::Cleared(rows.id)),
-        false => Change::Clear { index: rows.id, rows: keys },
+    let change = match (is_last, expiring.is_empty()) {
+        (true, _) => Change::Configure(Configure::Cleared(rows.id)),
+        (false, true) => Change::Clear { index: rows.id, rows: keys },
+        // Their own rows in the table of what expires go with them.
+        (false, false) => Change::Trim(Trim { history: rows.id, floor: None, rows: expiring }),
     };
     transaction.stage(&name, key, change)?;
     Ok(matches!(transaction.commit()?, Outcome::Committed(_)) && is_last)
+}
+
+/// Rows with the time at which they expire.
+type Expiring = Vec<(Key, Option<Timestamp>)>;
+
+/// The first rows: those that do not expire, or all, if the first does.
+fn rows_to_clear(
+    transaction: &Transaction,
+    rows: &Collection,
+) -> Result<(Vec<Key>, Expiring), ReadError> {
+    let (store, view) = transaction.ground();
+    let range = (KeyRange::all(), Direction::Ascending);
+    let mut cursor = Cursor::new(store, view, rows, range, REAP_DOCUMENTS_MAX);
+    let (mut keys, mut expiring) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
+    while keys.len() + expiring.len() < REAP_DOCUMENTS_MAX
+        && bytes < BACKGROUND_BYTES_MAX
+        && let Some((key, row)) = cursor.next_or_expired()?
+    {
+        bytes += row.body.len();
+        match row_time(&row) {
+            None if expiring.is_empty() => keys.push(key),
+            Some(_) if !keys.is_empty() => break,
+            at => expiring.push((key, at)),
+        }
+    }
+    Ok((keys, expiring))
 }

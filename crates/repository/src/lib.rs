@@ -27,6 +27,7 @@ mod folder;
 #[doc(hidden)]
 pub mod fuzzing;
 mod generated;
+mod history;
 mod hot;
 mod index;
 pub mod json;
@@ -75,6 +76,7 @@ pub use errors::{
 };
 pub use expired::{Expired, ExpiredPage, ExpiryPosition, Kept};
 pub use generated::KeyRandomness;
+pub use history::{Moment, Past, VersionEntry, Versions};
 pub use index::{
     IndexDefinition, IndexDefinitionError, IndexError, IndexKind, IndexPath, IndexRange,
     IndexRangeError, IndexValue,
@@ -86,7 +88,7 @@ pub use name::{CollectionName, Key};
 pub use range::{Direction, KeyRange};
 pub use repository::{Measures, Opening, Options, Recovery, Repository, Stats};
 pub use schema::Failure as SchemaFailure;
-pub use settings::{OnConflict, Overwrite, Settings, SettingsError};
+pub use settings::{History, OnConflict, Overwrite, Settings, SettingsError};
 pub use snapshot::{Snapshot, SnapshotCollection, SnapshotError, SnapshotPage};
 pub use store::Clock;
 pub use tranlog::{Hold, LogRecord, Retained, Retention};

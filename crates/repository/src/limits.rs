@@ -166,6 +166,17 @@ pub const BUILD_DOCUMENTS_MAX: usize = 250;
 /// is more wait for the next.
 pub const BUILD_ROWS_MAX: usize = 10_000;
 
+/// Most versions that a collection's history keeps of a document by their number. More:
+/// `SettingsError::Value`.
+pub const HISTORY_VERSIONS_MAX: u64 = 1_000;
+
+/// Documents with new versions that wait for their histories to be trimmed, for each collection.
+/// More: all of the collection's history is looked through instead.
+pub const HISTORY_WAITING_MAX: usize = 10_000;
+
+/// Rows of histories that one background commit removes. More wait for the next.
+pub const TRIM_ROWS_MAX: usize = 1_000;
+
 /// Bytes of the documents that one background commit reads, unless one alone has more. More wait
 /// for the next.
 pub const BACKGROUND_BYTES_MAX: usize = 16 << 20;

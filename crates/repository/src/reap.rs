@@ -10,6 +10,7 @@ use crate::durability::Durability;
 use crate::ended::{self, Delay};
 use crate::errors::CommitError;
 use crate::expired::{Kept, due};
+use crate::history::{Expired, Trimmer};
 use crate::hot::{Collection, Index, alive};
 use crate::index;
 use crate::limits::{
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Commits that one round makes at most for each of its tasks.
-const COMMITS_A_ROUND: usize = 64;
+pub(crate) const COMMITS_A_ROUND: usize = 64;
 
 /// After so many rounds (ten minutes), everything that is due is looked at again.
 const ROUNDS_BEFORE_ALL: u32 = 12_000;
@@ -44,6 +45,7 @@ pub(crate) struct Reaper {
     rounds: u32,
     /// The index that is being built, and the last document that was passed.
     building: Option<(u32, Option<Key>)>,
+    trimmer: Trimmer,
     /// What was said last of what stands in the way: it is said once, and not in every round.
     told: Option<String>,
 }
@@ -54,7 +56,11 @@ impl Reaper {
             return;
         }
         let ended = |()| ended::tend(store, COMMITS_A_ROUND);
-        let done = self.reap(store).and_then(ended).and_then(|()| self.tend_indexes(store));
+        let done = self
+            .reap(store)
+            .and_then(|()| self.trimmer.round(store))
+            .and_then(ended)
+            .and_then(|()| self.tend_indexes(store));
         let told = match done {
             // A repository that closes or is full says so to everybody; there is nothing to add.
             Err(Delay::Commit(
@@ -62,7 +68,8 @@ impl Reaper {
                 | CommitError::Poisoned(_)
                 | CommitError::Overloaded(_)
                 | CommitError::NoSpace { .. },
-            )) => return,
+            ))
+            | Err(Delay::Again) => return,
             Err(delay) => Some(delay.to_string()),
             Ok(()) => None,
         };
@@ -163,11 +170,18 @@ fn reap_some(
     let mut durability = Durability::Volatile;
     let (mut rows_removed, mut bytes) = (0, 0);
     let mut rows_passed = 0;
-    while writes.len() + rows_passed < REAP_DOCUMENTS_MAX
+    let mut versions = Expired::default();
+    while writes.len() + versions.len() + rows_passed < REAP_DOCUMENTS_MAX
         && let Some((row, found)) = cursor.next()?
     {
         let has_blob = rows::has_blob(&found);
         let place = split_expiry_row(row.as_str());
+        let history = place.and_then(|(at, id, key)| Some((at, store.hot.rows_by_id(id)?, key)));
+        if let Some((at, history, key)) = history {
+            versions.push(history, Key::generated(key.to_owned()), at);
+            last = Some(row);
+            continue;
+        }
         let found = place.and_then(|(at, id, key)| {
             Some((at, store.hot.by_id(id)?, Key::generated(key.to_owned())))
         });
@@ -179,7 +193,8 @@ fn reap_some(
         }
         // Without an index or a blob, the row says all that is needed of a document at rest.
         let shape = collection.shape();
-        let (cell, base) = match shape.indexes.is_empty() && !has_blob {
+        let is_plain = shape.indexes.is_empty() && shape.history.is_none();
+        let (cell, base) = match is_plain && !has_blob {
             true => (collection.find(&key), None),
             false => store.find_once(&view, &collection, &key)?,
         };
@@ -197,10 +212,14 @@ fn reap_some(
         writes.push(Staged { write, collection, base, cell, rows, is_computed, merges });
         last = Some(row);
     }
+    let removed = writes.len() as u64;
+    if versions.len() > 0 {
+        durability = durability.max(Durability::Written);
+        writes.extend(versions.writes(store, &view)?);
+    }
     if writes.is_empty() {
         return Ok(last);
     }
-    let removed = writes.len() as u64;
     let proposal = Proposal {
         view: &view,
         reads: &[],

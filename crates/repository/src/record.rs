@@ -5,8 +5,9 @@
 
 use crate::blobs::{BlobReference, REFERENCE_BYTES};
 use crate::catalog::Configure;
-use crate::document::{Document, MediaType, Timestamp, tight};
+use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::ended::Ending;
+use crate::history::{Floor, Trim};
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
@@ -40,6 +41,8 @@ pub(crate) enum Change {
     /// Remove the document from the collection with this id, which has ended: its name may be
     /// another's by now.
     Remove(u32),
+    /// Remove rows of a history.
+    Trim(Trim),
 }
 
 /// One write of a transaction.
@@ -62,6 +65,7 @@ impl Write {
             Change::Merge(operations) => operations.iter().map(Merge::bytes).sum(),
             Change::Configure(change) => change.bytes(),
             Change::Clear { rows, .. } => rows.iter().map(|row| 2 + row.as_str().len()).sum(),
+            Change::Trim(trim) => trim.bytes(),
             Change::Delete | Change::Expire(_) | Change::Reindex | Change::Remove(_) => 0,
         };
         WRITE_OVERHEAD_BYTES + self.collection.as_str().len() + self.key.as_str().len() + content
@@ -76,12 +80,14 @@ const REINDEX: u8 = 5;
 const CONFIGURE: u8 = 6;
 const CLEAR: u8 = 7;
 const PUT_BLOB: u8 = 9;
+const TRIM: u8 = 10;
 const REMOVE: u8 = 11;
 const CONFIGURE_SETTINGS: u8 = 1;
 const CONFIGURE_BUILT: u8 = 2;
 const CONFIGURE_CLEARED: u8 = 3;
 const CONFIGURE_DROP: u8 = 4;
 const CONFIGURE_EMPTY: u8 = 5;
+const CONFIGURE_TRIMMED: u8 = 6;
 const FLAG_JSON: u8 = 1;
 const FLAG_EXPIRES: u8 = 2;
 const FLAG_BLOB: u8 = 4;
@@ -113,6 +119,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Configure(_) => CONFIGURE,
         Change::Clear { .. } => CLEAR,
         Change::Remove(_) => REMOVE,
+        Change::Trim(_) => TRIM,
     };
     out.push(kind);
     out.push(write.collection.as_str().len() as u8);
@@ -137,6 +144,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
             out.extend_from_slice(&(rows.len() as u16).to_le_bytes());
             rows.iter().for_each(|row| put_short(row.as_str().as_bytes(), out));
         }
+        Change::Trim(trim) => encode_trim(trim, out),
         Change::Merge(operations) => {
             out.extend_from_slice(&(operations.len() as u16).to_le_bytes());
             for operation in operations {
@@ -164,7 +172,49 @@ fn encode_configure(change: &Configure, out: &mut Vec<u8>) {
         }
         Configure::End(Ending::Drop) => out.push(CONFIGURE_DROP),
         Configure::End(Ending::Empty) => out.push(CONFIGURE_EMPTY),
+        Configure::Trimmed(id) => {
+            out.push(CONFIGURE_TRIMMED);
+            out.extend_from_slice(&id.to_le_bytes());
+        }
     }
+}
+
+fn encode_trim(trim: &Trim, out: &mut Vec<u8>) {
+    out.extend_from_slice(&trim.history.to_le_bytes());
+    out.push(u8::from(trim.floor.is_some()));
+    if let Some((key, floor)) = &trim.floor {
+        put_short(key.as_str().as_bytes(), out);
+        out.extend_from_slice(&floor.commit.0.to_le_bytes());
+        out.extend_from_slice(&floor.time.0.to_le_bytes());
+    }
+    out.extend_from_slice(&(trim.rows.len() as u16).to_le_bytes());
+    for (row, expires) in &trim.rows {
+        put_short(row.as_str().as_bytes(), out);
+        // No row expires at the beginning of 1970.
+        out.extend_from_slice(&expires.map_or(0, |at| at.0).to_le_bytes());
+    }
+}
+
+fn decode_trim(reader: &mut Reader) -> Result<Trim, DecodeError> {
+    let history = reader.u32()?;
+    let floor = match reader.u8()? {
+        0 => None,
+        1 => {
+            let length = usize::from(reader.u16()?);
+            let key = Key::generated(reader.text(length)?);
+            let (commit, time) = (CommitNumber(reader.u64()?), Timestamp(reader.u64()?));
+            Some((key, Floor { commit, time }))
+        }
+        other => return Err(reader.error(format!("expected 0 or 1, got {other}"))),
+    };
+    let count = reader.u16()?;
+    let row = |_| {
+        let length = usize::from(reader.u16()?);
+        let row = Key::generated(reader.text(length)?);
+        let expires = Timestamp(reader.u64()?);
+        Ok((row, (expires > Timestamp(0)).then_some(expires)))
+    };
+    Ok(Trim { history, floor, rows: (0..count).map(row).collect::<Result<_, _>>()? })
 }
 
 fn decode_configure(reader: &mut Reader) -> Result<Configure, DecodeError> {
@@ -179,6 +229,7 @@ fn decode_configure(reader: &mut Reader) -> Result<Configure, DecodeError> {
         CONFIGURE_CLEARED => Ok(Configure::Cleared(reader.u32()?)),
         CONFIGURE_DROP => Ok(Configure::End(Ending::Drop)),
         CONFIGURE_EMPTY => Ok(Configure::End(Ending::Empty)),
+        CONFIGURE_TRIMMED => Ok(Configure::Trimmed(reader.u32()?)),
         other => Err(reader.error(format!("unknown change of settings {other}"))),
     }
 }
@@ -280,6 +331,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
             Change::Clear { index, rows: (0..count).map(row).collect::<Result<_, _>>()? }
         }
         REMOVE => Change::Remove(reader.u32()?),
+        TRIM => Change::Trim(decode_trim(reader)?),
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
     Ok(Write { collection, key, change })
@@ -403,6 +455,10 @@ mod tests {
         let blob = BlobReference { hash: BlobHash::of(b"x"), length: 1 << 40 };
         let put =
             |media_type, blob| Change::Put { media_type, body: Bytes::new(), blob, expires: None };
+        let key = |text: &str| Key::generated(text.to_owned());
+        let rows = vec![(key("a\u{1}1"), None), (key("b\u{1}2"), Some(Timestamp(9)))];
+        let trim = |floor| Change::Trim(Trim { history: 4, floor, rows: rows.clone() });
+        let floor = Floor { commit: CommitNumber(3), time: Timestamp(5) };
         let add = |path: &str, delta| Merge::Add { path: path.to_owned(), delta };
         vec![
             write(
@@ -427,6 +483,9 @@ mod tests {
             write("k", Change::Configure(Configure::End(Ending::Drop))),
             write("l", Change::Configure(Configure::End(Ending::Empty))),
             write("m", Change::Remove(10)),
+            write("n", Change::Configure(Configure::Trimmed(7))),
+            write("o", trim(None)),
+            write("p", trim(Some((key(""), floor)))),
         ]
     }
 

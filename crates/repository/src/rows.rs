@@ -38,6 +38,10 @@ enum Of {
     Blob(BlobReference),
     /// A row of an index.
     Index(Arc<Collection>, Key),
+    /// A row of a history, with what it holds.
+    Version(Arc<Collection>, Key, Option<Arc<Document>>),
+    /// The row of the history with this id expires then.
+    VersionExpiry(u32, Key, Timestamp),
 }
 
 impl RowChange {
@@ -51,7 +55,7 @@ impl RowChange {
         match &self.of {
             Of::Expiry(_, true) => Bytes::from_static(HAS_BLOB),
             Of::Blob(blob) => Bytes::copy_from_slice(&blob.length.to_le_bytes()),
-            Of::Expiry(..) | Of::Index(..) => Bytes::new(),
+            Of::Expiry(..) | Of::Index(..) | Of::Version(..) | Of::VersionExpiry(..) => Bytes::new(),
         }
     }
 
@@ -63,6 +67,41 @@ impl RowChange {
         }
     }
 
+    /// A row of a history with this content, or none any more.
+    pub(crate) fn version(rows: Arc<Collection>, row: Key, content: Option<Document>) -> Self {
+        let of = Of::Version(rows, row, content.map(Arc::new));
+        Self { is_added: matches!(of, Of::Version(_, _, Some(_))), may_be_there: false, of }
+    }
+
+    /// The same, whether or not there is one already.
+    pub(crate) fn floor(rows: Arc<Collection>, row: Key, content: Document) -> Self {
+        Self { may_be_there: true, ..Self::version(rows, row, Some(content)) }
+    }
+
+    /// When a row of a history expires, if it does.
+    pub(crate) fn version_expiry(
+        rows: &Collection,
+        row: &Key,
+        content: &Document,
+        is_added: bool,
+    ) -> Option<Self> {
+        let at = row_time(content)?;
+        Some(Self { is_added, may_be_there: false, of: Of::VersionExpiry(rows.id, row.clone(), at) })
+    }
+
+    /// A row of a history that expired then goes.
+    pub(crate) fn version_expired(rows: &Collection, row: &Key, at: Timestamp) -> Self {
+        Self { is_added: false, may_be_there: false, of: Of::VersionExpiry(rows.id, row.clone(), at) }
+    }
+
+    /// What the row holds, which is nothing for most: `empty` then. `None`: it goes.
+    pub(crate) fn content(&self, empty: impl FnOnce() -> Document) -> Option<Arc<Document>> {
+        match &self.of {
+            Of::Version(_, _, content) => content.clone(),
+            _ => self.is_added.then(|| Arc::new(empty())),
+        }
+    }
+
     /// Where the row belongs and its key; `collection` has the document `key`.
     pub(crate) fn place(
         self,
@@ -71,7 +110,8 @@ impl RowChange {
         key: &Key,
     ) -> (Arc<Collection>, Key) {
         match self.of {
-            Of::Index(rows, row) => (rows, row),
+            Of::Index(rows, row) | Of::Version(rows, row, _) => (rows, row),
+            Of::VersionExpiry(id, row, at) => (Arc::clone(&hot.expiry), expiry_row(at, id, &row)),
             Of::Blob(blob) => {
                 let table = match collection.is_volatile {
                     true => &hot.volatile_blobs,

@@ -4,7 +4,7 @@ use crate::document_schema::DocumentSchema;
 use crate::durability::Durability;
 use crate::index::{IndexDefinition, IndexDefinitionError, IndexKind, IndexPath};
 use crate::json;
-use crate::limits::INDEXES_MAX;
+use crate::limits::{HISTORY_VERSIONS_MAX, INDEXES_MAX};
 use crate::name::excerpt;
 use std::borrow::Cow;
 use thiserror::Error;
@@ -21,10 +21,31 @@ pub struct Settings {
     /// Milliseconds after which a document expires that was written without an expiry of its own.
     /// At least 1.
     pub expiry_ms: Option<u64>,
+    /// Which versions are kept that were replaced or removed.
+    pub history: History,
     /// The indexes; at most 32, each with another name.
     pub indexes: Vec<IndexDefinition>,
     /// What documents are to fit. Those that were there before are not looked at.
     pub schema: Option<DocumentSchema>,
+}
+
+/// Which versions of its documents a collection keeps beside the newest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// None.
+    #[default]
+    None,
+    /// So many of each document, the last ones; from 1 to 1,000.
+    Versions(u64),
+    /// Those that were replaced or removed less than so many milliseconds ago; at least 1.
+    AgeMs(u64),
+}
+
+impl History {
+    /// Whether both keep versions by the same rule, whatever its measure.
+    pub(crate) fn is_same_kind(self, other: Self) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
 }
 
 /// What becomes of a change to a JSON document that somebody else has changed since it was read.
@@ -125,6 +146,10 @@ const DURABILITY_WORDS: &str = "\"synced\", \"written\" or \"volatile\"";
 const CONFLICT_WORDS: &str = "\"reject\" or \"merge\"";
 const OVERWRITE_WORDS: &str = "\"free\" or \"conditional\"";
 const KIND_WORDS: &str = "\"text\", \"number\", \"boolean\" or \"any\"";
+const NO_HISTORY: &str = "none";
+const HISTORY_WORDS: &str = "\"none\", or an object with \"versions\" or \"age\"";
+const HISTORY_OF_VOLATILE: &str = "\"none\" where durability is \"volatile\"";
+const VERSIONS_RANGE: &str = "a whole number from 1 to 1000";
 const EXPIRY_RANGE: &str = "a whole number of milliseconds, from 1 to 2^53";
 
 impl Settings {
@@ -132,13 +157,16 @@ impl Settings {
     pub fn from_json(text: &str) -> Result<Self, SettingsError> {
         let canonical = json::canonicalize(text.as_bytes())?;
         let canonical = String::from_utf8_lossy(&canonical);
-        let [durability, conflict, overwrite, expiry, indexes, schema] = Value::root(&canonical)
-            .members(["durability", "conflict", "overwrite", "expiry", "indexes", "schema"])?;
+        const KNOWN: [&str; 7] =
+            ["durability", "conflict", "overwrite", "expiry", "history", "indexes", "schema"];
+        let [durability, conflict, overwrite, expiry, history, indexes, schema] =
+            Value::root(&canonical).members(KNOWN)?;
         let settings = Self {
             durability: word(durability, DURABILITIES, DURABILITY_WORDS)?,
             conflict: word(conflict, CONFLICTS, CONFLICT_WORDS)?,
             overwrite: word(overwrite, OVERWRITES, OVERWRITE_WORDS)?,
-            expiry_ms: expiry.map(|value| value.whole_number()).transpose()?,
+            expiry_ms: expiry.map(|value| value.whole_number(EXPIRY_RANGE)).transpose()?,
+            history: history.map(|value| value.history()).transpose()?.unwrap_or_default(),
             indexes: indexes.map(|value| value.indexes()).transpose()?.unwrap_or_default(),
             schema: schema.map(|value| DocumentSchema::new(value.text)),
         };
@@ -161,6 +189,7 @@ impl Settings {
             let (at, got) = ("expiry".to_owned(), ms.to_string());
             return Err(SettingsError::Value { at, expected: EXPIRY_RANGE, got });
         }
+        self.check_history()?;
         if self.indexes.len() > INDEXES_MAX {
             return Err(SettingsError::TooManyIndexes { got: self.indexes.len() });
         }
@@ -179,6 +208,24 @@ impl Settings {
         self.conflict == OnConflict::Merge && self.schema.is_none()
     }
 
+    fn check_history(&self) -> Result<(), SettingsError> {
+        let refused = |at: &str, expected, got: String| {
+            Err(SettingsError::Value { at: at.to_owned(), expected, got })
+        };
+        match self.history {
+            History::Versions(count) if !(1..=HISTORY_VERSIONS_MAX).contains(&count) => {
+                refused("history/versions", VERSIONS_RANGE, count.to_string())
+            }
+            History::AgeMs(ms) if !(1..=EXACT_MAX).contains(&ms) => {
+                refused("history/age", EXPIRY_RANGE, ms.to_string())
+            }
+            History::Versions(_) | History::AgeMs(_) if self.durability == Durability::Volatile => {
+                refused("history", HISTORY_OF_VOLATILE, history_json(self.history))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The settings as canonical JSON text, without what has its default value.
     pub fn to_json(&self) -> String {
         let defaults = Self::default();
@@ -195,6 +242,9 @@ impl Settings {
         }
         if let Some(ms) = self.expiry_ms {
             members.push(member("expiry", &ms.to_string()));
+        }
+        if self.history != defaults.history {
+            members.push(member("history", &history_json(self.history)));
         }
         if !self.indexes.is_empty() {
             let indexes: Vec<String> = self.indexes.iter().map(index_json).collect();
@@ -234,6 +284,14 @@ fn meant(got: &str, known: &str) -> String {
     let nearest = known.split(", ").max_by_key(likeness);
     let nearest = nearest.filter(|name| 2 * likeness(name) >= name.len());
     nearest.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
+}
+
+fn history_json(history: History) -> String {
+    match history {
+        History::None => json::quote(NO_HISTORY),
+        History::Versions(count) => object(&[member("versions", &count.to_string())]),
+        History::AgeMs(ms) => object(&[member("age", &ms.to_string())]),
+    }
 }
 
 fn index_json(index: &IndexDefinition) -> String {
@@ -347,8 +405,24 @@ impl<'a> Value<'a> {
         }
     }
 
-    fn whole_number(&self) -> Result<u64, SettingsError> {
-        self.text.parse().map_err(|_| self.refused(EXPIRY_RANGE))
+    fn whole_number(&self, range: &'static str) -> Result<u64, SettingsError> {
+        self.text.parse().map_err(|_| self.refused(range))
+    }
+
+    fn history(&self) -> Result<History, SettingsError> {
+        if !self.text.starts_with('{') {
+            let word = self.string(HISTORY_WORDS)?;
+            return if word == NO_HISTORY {
+                Ok(History::None)
+            } else {
+                Err(self.refused(HISTORY_WORDS))
+            };
+        }
+        match self.members(["versions", "age"])? {
+            [Some(count), None] => count.whole_number(VERSIONS_RANGE).map(History::Versions),
+            [None, Some(age)] => age.whole_number(EXPIRY_RANGE).map(History::AgeMs),
+            _ => Err(self.refused(HISTORY_WORDS)),
+        }
     }
 
     fn boolean(&self) -> Result<bool, SettingsError> {
@@ -403,6 +477,12 @@ mod tests {
         assert_eq!(settings.indexes[1].paths[0].kind, IndexKind::Any);
         assert_eq!(settings.indexes[1].paths[1].path, "/a~1\"b");
         assert_eq!(settings.to_json(), full);
+        for history in [r#"{"versions":7}"#, r#"{"age":60000}"#] {
+            let text = format!("{{\"history\":{history}}}");
+            assert_eq!(Settings::from_json(&text).unwrap().to_json(), text);
+        }
+        let none = Settings::from_json(r#"{"history":"none"}"#);
+        assert_eq!(none, Ok(Settings::default()));
         let defaults = r#"{ "durability": "synced", "conflict": "reject", "indexes": [] }"#;
         assert_eq!(Settings::from_json(defaults), Ok(Settings::default()));
         assert_eq!(Settings::default().to_json(), "{}");
@@ -421,6 +501,15 @@ mod tests {
             (r#"{"expiry":1.5}"#, "expiry is a whole number of milliseconds"),
             (r#"{"expiry":1e300}"#, "expiry is a whole number of milliseconds"),
             (r#"{"expiry":null}"#, "got null"),
+            (r#"{"history":"all"}"#, "history is \"none\", or an object with"),
+            (r#"{"history":{}}"#, "history is \"none\", or an object with"),
+            (r#"{"history":{"versions":1,"age":1}}"#, "history is \"none\", or an object with"),
+            (r#"{"history":{"versions":1001}}"#, "history/versions is a whole number from 1 to 10"),
+            (r#"{"history":{"age":0}}"#, "history/age is a whole number of milliseconds"),
+            (
+                r#"{"durability":"volatile","history":{"versions":1}}"#,
+                "history is \"none\" where durability is \"volatile\"",
+            ),
             (r#"{"indexes":{}}"#, "indexes is an array; got {}"),
             (r#"{"indexes":[1]}"#, "indexes/0 is an object; got 1"),
             (r#"{"indexes":[{"paths":[]}]}"#, "indexes/0 needs \"name\""),

@@ -262,6 +262,8 @@ impl Store {
                     let shape = self.hot.collection(&name).map(|c| c.shape()).unwrap_or_default();
                     let is_new = |index: &&_| !shape.settings.indexes.contains(index);
                     indexes += settings.indexes.iter().filter(is_new).count();
+                    let history = (shape.settings.history, settings.history);
+                    indexes += usize::from(!history.0.is_same_kind(history.1));
                     name
                 }
                 // It becomes another one, while what it was is still there.

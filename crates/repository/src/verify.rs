@@ -11,7 +11,7 @@ use crate::hot::{Collection, Index};
 use crate::json;
 use crate::name::Key;
 use crate::recovery::{self, Replayed};
-use crate::rows;
+use crate::rows::{self, RowChange};
 use crate::store::Clock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -77,9 +77,12 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
         ..VerifyReport::default()
     };
     let everything = replayed.hot.everything().into_iter().map(|c| (c.id, c)).collect();
+    let history = |c: Arc<Collection>| Some(c.shape().history.as_ref()?.rows.id);
+    let histories = replayed.hot.collections().into_iter().filter_map(history).collect();
     let mut checker = Checker {
         replayed: &replayed,
         everything,
+        histories,
         expected: BTreeMap::new(),
         found: BTreeMap::new(),
         blobs: BTreeMap::new(),
@@ -97,6 +100,8 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
 struct Checker<'a> {
     replayed: &'a Replayed,
     everything: BTreeMap<u32, Arc<Collection>>,
+    /// Those whose rows follow from what was, and so from nothing that is there.
+    histories: BTreeSet<u32>,
     /// Rows that follow from documents, by the id under which the engine has them.
     expected: BTreeMap<u32, u64>,
     /// Rows that are there.
@@ -152,7 +157,14 @@ impl Checker<'_> {
         let hot = &self.replayed.hot;
         let is_document = hot.by_id(collection.id).is_some();
         if !is_document {
-            *self.found.entry(collection.id).or_default() += 1;
+            if !self.histories.contains(&collection.id) {
+                *self.found.entry(collection.id).or_default() += 1;
+            }
+            // Kept versions may expire.
+            if let Some(row) = RowChange::version_expiry(collection, key, document, true) {
+                let (rows, row) = row.place(hot, collection, key);
+                self.expect(&rows, &row, key);
+            }
             return;
         }
         if let Some(blob) = document.blob {

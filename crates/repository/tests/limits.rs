@@ -80,6 +80,9 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("BUILD_ROWS_MAX", "tests/index_building.rs", "rows_that_building_adds_in_one_commit"),
     ("BACKGROUND_BYTES_MAX", "tests/memory.rs", "bytes_that_a_background_commit_reads"),
     ("VOLATILE_COMMITS_MAX", "src/store.rs", "commits_that_the_log_does_not_know_are_bounded"),
+    ("HISTORY_VERSIONS_MAX", "src/settings.rs", "mistakes_say_what_was_expected_and_what_came"),
+    ("HISTORY_WAITING_MAX", "src/history/mod.rs", "what_waits_is_bounded"),
+    ("TRIM_ROWS_MAX", "tests/history.rs", "what_one_commit_trims_is_bounded"),
     ("RESERVE_BYTES", "src/space.rs", "shortage_begins_at_the_reserve_and_ends_a_little_beyond"),
     (
         "RESERVE_MARGIN_DIVISOR",

@@ -7,8 +7,9 @@ use crate::random::Random;
 use crate::trace::{Finding, expect};
 use repository::limits::VIEW_AGE_MAX_MS;
 use repository::{
-    BlobError, CollectionName, CommitError, Content, Direction, Document, IndexRange, IndexValue,
-    Isolation, Key, KeyRange, MediaType, Merge, Outcome, ReadError, Repository, StageError,
+    BlobError, CollectionName, CommitError, CommitNumber, Content, Direction, Document, IndexRange,
+    IndexValue, Isolation, Key, KeyRange, MediaType, Merge, Moment, Outcome, Past, ReadError,
+    Repository, StageError,
     Timestamp, Transaction,
 };
 use std::ops::Bound;
@@ -94,6 +95,7 @@ impl Client {
         let done = match around.random.below(10) {
             0..3 => get(&mut open, around)?,
             3 if around.random.percent(40) => index(&mut open, around)?,
+            3 if around.random.percent(50) => past(&mut open, around)?,
             3 => range(&mut open, around)?,
             4..8 => stage(&mut open, around),
             8 => return commit(open, around),
@@ -247,6 +249,39 @@ fn range(
     let did = format!("range {from:?}..{to:?}: {} documents", got.len());
     open.reads.push((from, to));
     Ok(Ok(did))
+}
+
+/// What was there at any moment is what the model remembers, or is said not to be known.
+fn past(
+    open: &mut Open,
+    around: &mut Surroundings<'_>,
+) -> Result<Result<String, Refusal>, Finding> {
+    let place = (0, pick(around).1);
+    let transaction = &mut open.transaction;
+    let view = transaction.view().0;
+    let number = view - around.random.below(view + 1).min(around.random.below(60));
+    let moment = Moment::Commit(CommitNumber(number));
+    let found = match transaction.past(&name(0), &key(&place), moment) {
+        Ok(found) => found,
+        Err(error) => return refusal(error, around.now_ms - transaction.time().0).map(Err),
+    };
+    let got = match &found {
+        Past::Document(document) => Some(document),
+        Past::Absent => None,
+        Past::NotKept(_) => {
+            let may_be = around.model.may_be_forgotten(&place, number);
+            expect(may_be, || format!("{place:?} after {number} on {view}: {found:?}"))?;
+            return Ok(Ok(format!("past of {place:?} after {number}: not kept")));
+        }
+        Past::NotYet(..) => return Err(Finding(format!("{number} on {view}: {found:?}"))),
+    };
+    let got = got.map(|d| (text(&d.body).parse().unwrap_or(i64::MIN), d.version.0));
+    let compared = around.model.may_have_been(&place, number, got);
+    compared.map_err(|expected| {
+        let what = format!("{place:?} after {number} on {view}");
+        Finding(format!("{what}: expected {expected}, got {got:?}"))
+    })?;
+    Ok(Ok(format!("past of {place:?} after {number}: {got:?}")))
 }
 
 fn index(

@@ -1,6 +1,6 @@
 //! The reference: maps of every version that every commit wrote. Documents are whole numbers.
 
-use repository::Durability;
+use repository::{Durability, History as Keeps};
 use std::collections::BTreeMap;
 
 /// A collection, as its place in [`COLLECTIONS`], and a key.
@@ -60,6 +60,12 @@ pub type Found = BTreeMap<Place, Version>;
 #[derive(Debug, Default)]
 pub struct Model {
     documents: BTreeMap<Place, History>,
+    /// The same of the first collection, from the beginning.
+    past: BTreeMap<Place, History>,
+    /// Which versions the first collection keeps.
+    keeps: Keeps,
+    /// Since which commit it does.
+    kept_since: u64,
     /// Every commit that may still be lost, and what its reply had to wait for.
     commits: BTreeMap<u64, Durability>,
     /// The time of the latest view or commit.
@@ -101,9 +107,48 @@ impl Model {
             if is_max && before.is_some() && before == version.as_ref().map(|v| v.value) {
                 continue;
             }
+            if place.0 == 0 {
+                self.past.entry(place.clone()).or_default().push((number, version.clone()));
+            }
             self.documents.entry(place.clone()).or_default().push((number, version));
         }
         self.commits.insert(number, durability);
+    }
+
+    /// Notes that the first collection keeps versions like this since a commit.
+    pub fn keep(&mut self, keeps: Keeps, since: u64) {
+        (self.keeps, self.kept_since) = (keeps, since);
+    }
+
+    /// Whether a document of the first collection may have been, as far as is known, like this after
+    /// commit `number`. `None`: there was none. It is not known when what has expired was removed.
+    pub fn may_have_been(
+        &self,
+        place: &Place,
+        number: u64,
+        got: Option<(i64, u64)>,
+    ) -> Result<(), String> {
+        let versions = self.past.get(place).map(Vec::as_slice).unwrap_or_default();
+        let version = versions.iter().rev().find(|(by, _)| *by <= number);
+        let version = version.and_then(|(_, version)| version.as_ref());
+        let is_so = match (version, got) {
+            (Some(version), Some(got)) => (version.value, version.number) == got,
+            (Some(version), None) => version.expires_ms.is_some_and(|at| at <= self.time_ms),
+            (None, got) => got.is_none(),
+        };
+        if is_so { Ok(()) } else { Err(format!("{version:?}")) }
+    }
+
+    /// Whether it may not be known what a document of the first collection was after a commit.
+    pub fn may_be_forgotten(&self, place: &Place, number: u64) -> bool {
+        let versions = self.past.get(place).map(Vec::as_slice).unwrap_or_default();
+        // What expires ends by itself, too.
+        let ends = 2 * versions.len() as u64;
+        number < self.kept_since
+            || match self.keeps {
+                Keeps::None | Keeps::AgeMs(_) => true,
+                Keeps::Versions(most) => ends > most,
+            }
     }
 
     /// Notes a commit that changed no document.
@@ -211,6 +256,9 @@ impl Model {
             history.retain(|(number, _)| *number <= last);
             // Nobody has an older view.
             history.drain(..history.len().saturating_sub(1));
+        }
+        for history in self.past.values_mut() {
+            history.retain(|(number, _)| *number <= last);
         }
         self.documents.retain(|place, history| is_kept(place) && !history.is_empty());
         self.commits.retain(|number, _| *number <= last);

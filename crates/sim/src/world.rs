@@ -11,8 +11,8 @@ use crate::trace::{Finding, expect};
 use repository::limits::MEMORY_BYTES_MIN;
 use repository::parts::{Parts, Stepped};
 use repository::{
-    CollectionName, Direction, Durability, Ending, IndexDefinition, IndexKind, IndexPath, KeyRange,
-    OpenError, Options, Settings, Timestamp,
+    CollectionName, Direction, Durability, Ending, History, IndexDefinition, IndexKind, IndexPath,
+    KeyRange, OpenError, Options, Settings, Timestamp,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +36,8 @@ struct Habits {
     /// How often the disk gets a bound that only the repository comes near to.
     bound_per_mille: u64,
     step_ms_max: u64,
+    /// Which versions the first collection keeps.
+    history: History,
 }
 
 impl Habits {
@@ -49,6 +51,11 @@ impl Habits {
             failure_per_mille: *random.pick(&[0, 0, 3, 10]),
             bound_per_mille: *random.pick(&[0, 0, 5, 30]),
             step_ms_max: *random.pick(&[1, 30, 300]),
+            history: match random.below(3) {
+                0 => History::None,
+                1 => History::Versions(random.between(1, 4)),
+                _ => History::AgeMs(random.between(1, 50_000)),
+            },
         }
     }
 }
@@ -431,13 +438,19 @@ impl World {
         let Some(opened) = &self.opened else { return Ok(()) };
         for (name, durability) in COLLECTIONS {
             let name = CollectionName::new(name).map_err(|error| error.to_string())?;
-            if durability != Durability::Synced
-                && opened.repository().settings(&name).durability != durability
-            {
-                let settings = Settings { durability, ..Settings::default() };
-                let number = opened.repository().configure(&name, &settings);
-                self.model.note(number.map_err(|error| error.to_string())?.0);
-                self.model.pass(self.now_ms());
+            let settings = opened.repository().settings(&name);
+            let is_first = name.as_str() == COLLECTIONS[0].0;
+            let history = if is_first { self.habits.history } else { History::None };
+            if (settings.durability, settings.history) == (durability, history) {
+                continue;
+            }
+            let settings = Settings { durability, history, ..settings };
+            let number = opened.repository().configure(&name, &settings);
+            let number = number.map_err(|error| error.to_string())?.0;
+            self.model.note(number);
+            self.model.pass(self.now_ms());
+            if is_first {
+                self.model.keep(history, number);
             }
         }
         Ok(())

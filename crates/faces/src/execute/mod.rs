@@ -3,6 +3,7 @@
 
 mod collections;
 mod once;
+mod past;
 mod patch;
 mod record;
 mod refusal;

@@ -6,12 +6,22 @@ use crate::problem::{Kind, Problem};
 use query::{ParameterError, QueryError};
 use repository::{
     CollectionName, CommitNumber, ConfigureError, MediaType, ReadError, SettingsError, StageError,
+    Timestamp,
 };
 use serde_json::{Value, json};
 
 #[derive(Debug)]
 pub(super) enum Refusal {
     NotFound,
+    /// The version may have been there; versions are complete from this commit on.
+    NotKept {
+        since: Option<CommitNumber>,
+    },
+    /// The moment has not come.
+    NotYet {
+        newest: CommitNumber,
+        time: Timestamp,
+    },
     NotAcceptable {
         is: MediaType,
     },
@@ -103,6 +113,13 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::NotFound => Self::not_found(),
+            Refusal::NotKept { since } => not_kept(since),
+            Refusal::NotYet { newest, time } => ParameterError::value(
+                "at",
+                format!("a commit up to {newest}, or a time before {}", time.rfc3339()),
+                "what has not come",
+            )
+            .into(),
             Refusal::NotAcceptable { is } => {
                 let detail = format!("the document is {}: name that in Accept", is.as_str());
                 Self::new(Kind::NotAcceptable, detail).with("media_type", is.as_str())
@@ -169,6 +186,14 @@ impl From<Refusal> for Problem {
             Refusal::Stage(error) => error.into(),
         }
     }
+}
+
+fn not_kept(since: Option<CommitNumber>) -> Problem {
+    let detail = match since {
+        Some(since) => format!("versions are no longer kept from before commit {since}"),
+        None => "the collection keeps no versions but the present one".to_owned(),
+    };
+    Problem::new(Kind::NotKept, detail).with("since", since.map(|since| since.0))
 }
 
 fn query(error: QueryError) -> Problem {

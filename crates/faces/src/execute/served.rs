@@ -5,7 +5,9 @@
 use super::refusal::Refusal;
 use super::stage::{self, Mode, step as plain_step};
 use super::work::Work;
-use super::{ELSEWHERE, End, RunResult, Staged, once, reports_conflicts, run_reporting, transact};
+use super::{
+    ELSEWHERE, End, RunResult, Staged, once, past, reports_conflicts, run_reporting, transact,
+};
 use crate::operation::{Granted, Operation, Outcome, Place, Returns, Version, Written};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
@@ -22,8 +24,11 @@ use tokio::sync::oneshot;
 pub(super) fn is_asked(operation: &Operation, services: &Services) -> bool {
     let of = |place: &Place| services.get(&place.collection).unwrap_or_default();
     match operation {
-        Operation::Get { place, .. } => of(place).has(Method::Get),
-        Operation::Put { place, .. }
+        Operation::Get { place, .. }
+        | Operation::Past { place, .. }
+        | Operation::Versions { place, .. } => of(place).has(Method::Get),
+        Operation::Restore { place, .. }
+        | Operation::Put { place, .. }
         | Operation::Patch { place, .. }
         | Operation::Delete { place, .. } => services.get(&place.collection).is_some(),
         Operation::Create { collection, .. } => services.get(collection).is_some(),
@@ -46,16 +51,17 @@ pub(super) async fn run(
     caller: Caller,
     reactor: &Reactor,
 ) -> Result<RunResult, Problem> {
-    // A list would show what `onGet` hides, and a filter would tell of it.
-    if let Operation::Query(query) = &operation {
-        return Err(Problem::new(
-            Kind::ServiceRefused,
-            format!(
-                "documents of {} are shown one at a time: its service shapes what is read",
-                query.collection()
-            ),
-        )
-        .with_status(403));
+    // A list would show what `onGet` hides, and a filter would tell of it; so would the past.
+    let is_shown = !matches!(
+        operation,
+        Operation::Query(_) | Operation::Past { .. } | Operation::Versions { .. }
+    );
+    if let Some(collection) = operation.collection().filter(|_| !is_shown) {
+        let detail = format!(
+            "documents of {collection} are shown one at a time, and as they are: its service \
+             shapes what is read"
+        );
+        return Err(Problem::new(Kind::ServiceRefused, detail).with_status(403));
     }
     let pool = reactor.pool.as_ref().ok_or_else(Problem::not_found)?;
     let (tell, told) = oneshot::channel();
@@ -165,6 +171,11 @@ fn step(
             let found = stage::found(served.transaction(), place, acceptable.as_deref())?;
             let shaped = shape(served, place, &found)?;
             stage::get_anew(shaped, preconditions, mode)
+        }
+        Operation::Restore { place, from, preconditions, returns } => {
+            let how = (preconditions, *returns);
+            let put = past::restored(served.transaction(), place, *from, how)?;
+            step(&put, served, mode)
         }
         Operation::Put { place, content, returns, .. } => {
             check_media_type(&content.media_type, service, Method::Put)?;

@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use super::work::Work;
-use super::{Thread, collections, patch, transact};
+use super::{Thread, collections, past, patch, transact};
 use crate::acceptable::Acceptable;
 use crate::limits::INLINE_JSON_BYTES_MAX;
 use crate::operation::Written;
@@ -69,6 +69,16 @@ pub(super) fn step(
         Operation::Get { place, preconditions, acceptable } => {
             let found = get(found(tx, place, acceptable.as_deref())?, preconditions, mode)?;
             with_blob(tx, found, mode)
+        }
+        Operation::Past { place, at, preconditions, acceptable } => {
+            get(past::found(tx, place, *at, acceptable.as_deref())?, preconditions, mode)
+        }
+        Operation::Versions { place, before, limit } => {
+            Ok(Outcome::Page(past::versions(tx, place, *before, *limit)?))
+        }
+        Operation::Restore { place, from, preconditions, returns } => {
+            let put = past::restored(tx, place, *from, (preconditions, *returns))?;
+            step(&put, tx, mode)
         }
         Operation::Put { place, content, preconditions, returns } => {
             let current = tx.get(&place.collection, &place.key)?;

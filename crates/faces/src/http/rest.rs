@@ -8,7 +8,7 @@ use crate::http::feed::{self, Wanted};
 use crate::http::list::Manner;
 use crate::http::page::Page;
 use crate::http::path::{self, Resource};
-use crate::http::{accept, bearer, collections, conditions, once, origin, wishes};
+use crate::http::{accept, bearer, collections, conditions, once, origin, past, wishes};
 use crate::limits;
 use crate::operation::{Operation, Place};
 use crate::problem::{Kind, Problem};
@@ -126,6 +126,9 @@ fn document(parts: &Parts, place: Place) -> Result<Route, Problem> {
     let headers = &parts.headers;
     match parts.method {
         Method::GET | Method::HEAD => {
+            if let Some(operation) = past::get(parts, &place)? {
+                return Ok(Route::Operation(operation));
+            }
             let acceptable = accept::acceptable(headers);
             let preconditions = conditions::preconditions(headers)?;
             Ok(Route::Operation(Operation::Get { place, preconditions, acceptable }))
@@ -138,6 +141,7 @@ fn document(parts: &Parts, place: Place) -> Result<Route, Problem> {
                 None => operation,
             }))
         }
+        Method::POST => past::restore(parts, place).map(Route::Operation),
         Method::PUT => {
             check_length(parts)?;
             write(parts, Target::Document(place, content::media_type(headers)?))
@@ -305,6 +309,8 @@ mod tests {
                 let accepted = row.and_then(type_of).unwrap_or("*/*");
                 let sent = if accepted == "*/*" { "application/json" } else { accepted };
                 let fields = [("content-type", sent), ("content-length", "2")];
+                let is_restored = (template, method) == (Template::Document, "POST");
+                let uri = if is_restored { "/db/notes/a?restore=1" } else { uri };
                 let refused = routed(method, uri, &fields).err();
                 let takes = template.allow().split(", ").any(|allowed| allowed == method);
                 let kind = refused.as_ref().map(|problem| problem.kind);

@@ -27,6 +27,7 @@ mod limits;
 mod malformed;
 mod metrics;
 mod openapi;
+mod past;
 mod patch;
 mod patience;
 mod prefer;

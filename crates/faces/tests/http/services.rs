@@ -506,3 +506,28 @@ fn an_invariant_holds_whoever_writes() {
     assert_eq!(site.ask(&get("/db/totals/all")).json()["sum"], sum);
     assert!((0..ACCOUNTS).all(|account| balance(account) >= 0));
 }
+
+#[test]
+fn the_past_keeps_to_what_services_say() {
+    let site = site(
+        r#"app.service("notes", { onPut(call) { return { ...call.body, by: "put" }; } });
+                       app.service("shaped", { onGet(call) { return { n: call.doc.n }; } });"#,
+    );
+    for name in ["notes", "shaped"] {
+        let uri = format!("/db/{name}?settings");
+        let settings = r#"{"history":{"versions":5}}"#;
+        status(&site.ask(&with_json("PUT", &uri, "", settings)), 201);
+    }
+    let first = site.ask(&put("/db/notes/a", "", r#"{"n":1}"#));
+    let number = status(&first, 201).field("sarsen-commit").unwrap().to_owned();
+    site.ask(&put("/db/notes/a", "", r#"{"n":2}"#));
+    let restored = site.ask(&bare("POST", &format!("/db/notes/a?restore={number}"), ""));
+    status(&restored, 204);
+    assert_eq!(site.ask(&get("/db/notes/a")).body, r#"{"n":1,"by":"put"}"#);
+    // What a service shapes is not shown as it was.
+    status(&site.ask(&put("/db/shaped/a", "", r#"{"n":1,"secret":2}"#)), 201);
+    for query in ["at=1", "versions"] {
+        let hidden = site.ask(&get(&format!("/db/shaped/a?{query}")));
+        assert_eq!((hidden.status, hidden.problem().as_str()), (403, "service-refused"));
+    }
+}

@@ -7,6 +7,7 @@ use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::ended;
 use crate::name::{CollectionName, Key};
+use crate::settings::{History, Settings};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,15 +56,22 @@ impl Hot {
         self.ended.last.store(number.0, Ordering::Release);
         self.collections.write().remove(name);
         let shape = collection.shape();
+        let history = shape.history.iter().map(|history| &history.rows);
+        let dropped: Vec<_> = shape.dropped.iter().chain(history).cloned().collect();
+        let ids = dropped.iter().map(|rows| rows.id).collect();
+        // Views from before go on reading the history.
+        let (settings, indexes) = (shape.settings.clone(), shape.indexes.clone());
+        let history = shape.history.clone();
+        collection.set_shape(Shape { settings, indexes, history, dropped }, None);
         let building = shape.indexes.iter().filter(|index| !index.is_ready());
         Some(Catalog {
             id: collection.id,
-            settings: shape.settings.clone(),
+            settings: Settings { history: History::None, ..shape.settings.clone() },
             indexes: shape.indexes.iter().map(|index| index.rows.id).collect(),
             building: building.map(|index| index.rows.id).collect(),
-            dropped: shape.dropped.iter().map(|rows| rows.id).collect(),
-            retired: Vec::new(),
+            dropped: ids,
             ended: Some(name.to_string()),
+            ..Catalog::default()
         })
     }
 
@@ -94,7 +102,8 @@ impl Hot {
             let is_left = |rows: &&Arc<Collection>| catalog.dropped.contains(&rows.id);
             let dropped = old.dropped.iter().filter(is_left).cloned().collect();
             let (settings, indexes) = (old.settings.clone(), old.indexes.clone());
-            collection.set_shape(Shape { settings, indexes, dropped }, None);
+            let history = old.history.clone();
+            collection.set_shape(Shape { settings, indexes, history, dropped }, None);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::configure::BuildFailure;
 use crate::document::{CommitNumber, Document};
 use crate::durability::Durability;
+use crate::history::{HistoryRows, Waiting};
 use crate::hot::Hot;
 use crate::hot::collection::Collection;
 use crate::index::{self, IndexDefinition};
@@ -19,7 +20,9 @@ pub(crate) struct Shape {
     pub settings: Settings,
     /// In the order of the settings.
     pub indexes: Vec<Arc<Index>>,
-    /// The rows that are left of indexes that are no longer wanted.
+    /// The versions that are kept, if any are.
+    pub history: Option<HistoryRows>,
+    /// The rows that are left of indexes and histories that are no longer wanted.
     pub dropped: Vec<Arc<Collection>>,
 }
 
@@ -112,8 +115,19 @@ impl Hot {
         };
         let indexes = catalog.settings.indexes.iter().zip(&catalog.indexes).map(index).collect();
         let dropped = catalog.dropped.iter().map(|&id| self.rows(collection, id, 1)).collect();
+        let history = catalog.history.map(|id| HistoryRows {
+            rows: self.rows(collection, id, 0),
+            keep: catalog.settings.history,
+            is_trimming: catalog.trimming.contains(&id),
+            waiting: match old.history.as_ref().filter(|history| history.rows.id == id) {
+                Some(known) => Arc::clone(&known.waiting),
+                // At an opening: what waited before is forgotten.
+                None => Arc::new(Mutex::new(Waiting::new(number == CommitNumber(0)))),
+            },
+        });
         let settings = catalog.settings.clone();
         let is_new = settings != old.settings;
-        collection.set_shape(Shape { settings, indexes, dropped }, is_new.then_some(number));
+        collection
+            .set_shape(Shape { settings, indexes, history, dropped }, is_new.then_some(number));
     }
 }

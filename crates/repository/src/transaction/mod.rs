@@ -243,7 +243,7 @@ impl Transaction {
     }
 
     /// Counts what was read; a refusal leaves the count as it is.
-    fn count_bytes(&mut self, found: &Found) -> Result<(), ReadError> {
+    pub(crate) fn count_bytes(&mut self, found: &Found) -> Result<(), ReadError> {
         self.read_size.count(found.1.as_deref())
     }
 
@@ -272,6 +272,17 @@ impl Transaction {
         }
         self.reads.push(read);
         Ok(())
+    }
+
+    /// The collection, if it was there when it was asked for first.
+    pub(crate) fn collection_of(&mut self, name: &CollectionName) -> Option<Arc<Collection>> {
+        let at = self.known(name);
+        self.collections[at].1.clone()
+    }
+
+    /// What it reads from.
+    pub(crate) fn ground(&self) -> (&Arc<Store>, &View) {
+        (&self.store, &self.view)
     }
 
     /// Where in `collections` this one is. One that was not there at first stays so.

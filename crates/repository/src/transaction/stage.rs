@@ -198,7 +198,8 @@ impl Transaction {
         change: Change,
         rows: usize,
     ) -> Result<(), StageError> {
-        let is_configured = matches!(change, Change::Configure(_) | Change::Clear { .. });
+        let is_configured =
+            matches!(change, Change::Configure(_) | Change::Clear { .. } | Change::Trim(_));
         if collection.as_str() == COLLECTIONS && !is_configured {
             return Err(StageError::Reserved { collection: collection.to_string() });
         }
@@ -241,7 +242,7 @@ impl Transaction {
             Some(indexed) => match &write.change {
                 Change::Reindex => (indexed.shape().count_rows_to_build(base.as_deref()), 0),
                 // What it clears is no row of a document that is there.
-                Change::Clear { .. } => (0, 0),
+                Change::Clear { .. } | Change::Trim(_) => (0, 0),
                 _ => (rows, indexed.shape().count_rows(base.as_deref())),
             },
         };
@@ -267,6 +268,7 @@ impl Transaction {
             Change::Expire(_)
             | Change::Reindex
             | Change::Clear { .. }
+            | Change::Trim(_)
             | Change::Configure(_)
             | Change::Remove(_) => base,
         };

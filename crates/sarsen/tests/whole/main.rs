@@ -22,6 +22,7 @@ mod expiries;
 mod frames;
 mod grid;
 mod harness;
+mod history;
 mod http;
 mod idle;
 mod lifecycle;
