@@ -187,31 +187,32 @@ fn plan(
         Ok(document) => document.map(|document| document.map(Arc::new)),
         Err(_) => return Err(misfit(Vec::new())),
     };
-    let rows = match &collection {
-        Some(collection) => {
-            let before = current.as_deref();
-            let after = match &document {
-                Some(document) => document.as_deref(),
-                None => before,
-            };
-            let again = staged.write.change == Change::Reindex;
-            let key = &staged.write.key;
-            rows::changes(collection, key, (before, after, again))
-        }
-        // It will be made with its first document, and has no index yet.
-        None => {
-            let after = document.as_ref().and_then(Option::as_deref);
-            Ok(rows::own_changes(None, after))
-        }
-    };
-    let Ok(mut rows) = rows else { return Err(misfit(Vec::new())) };
-    // What has ended is kept no longer.
-    let is_kept = document.is_some() && !matches!(staged.write.change, Change::Remove(_));
-    if let Some(collection) = collection.as_ref().filter(|_| is_kept) {
-        rows.extend(history::kept_rows(collection, &staged.write.key, at, current.as_deref()));
-    }
+    let becomes = document.as_ref().map(Option::as_deref);
+    let rows = derived(collection.as_deref(), (&staged.write, at), (current.as_deref(), becomes));
+    let Ok(rows) = rows else { return Err(misfit(Vec::new())) };
     let is_new = cell.is_none() && staged.base.is_none();
     Ok(Plan { collection, cell, is_new, document, rows })
+}
+
+/// The rows that follow from a write: those that change, and the version that is kept. `becomes`:
+/// see [`Plan::document`].
+fn derived(
+    collection: Option<&Collection>,
+    (write, at): (&Write, (CommitNumber, Timestamp)),
+    (before, becomes): (Option<&Document>, Option<Option<&Document>>),
+) -> Result<Vec<RowChange>, IndexError> {
+    // It will be made with its first document, and has no index yet.
+    let Some(collection) = collection else {
+        return Ok(rows::own_changes(None, becomes.flatten()));
+    };
+    let again = write.change == Change::Reindex;
+    let after = becomes.unwrap_or(before);
+    let mut rows = rows::changes(collection, &write.key, (before, after, again))?;
+    // What has ended is kept no longer.
+    if becomes.is_some() && !matches!(write.change, Change::Remove(_)) {
+        rows.extend(history::kept_rows(collection, &write.key, at, before));
+    }
+    Ok(rows)
 }
 
 /// What the removal of a document comes to whose row in the table of what expires says `due`.

@@ -23,6 +23,7 @@ use crate::record::{Change, Write};
 use crate::rows::{self, split_expiry_row};
 use crate::store::{Decision, Proposal, Store};
 use crate::transaction::{Outcome, Transaction};
+use crate::views::View;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -217,14 +218,24 @@ fn reap_some(
         durability = durability.max(Durability::Written);
         writes.extend(versions.writes(store, &view)?);
     }
-    if writes.is_empty() {
+    if writes.is_empty() || commit(store, &view, (&mut writes, durability), removed)? {
         return Ok(last);
     }
+    Ok(None)
+}
+
+/// Commits the removal of so many documents, and of what else. `false`: it is to be tried again.
+fn commit(
+    store: &Store,
+    view: &View,
+    (writes, durability): (&mut [Staged], Durability),
+    removed: u64,
+) -> Result<bool, Delay> {
     let proposal = Proposal {
-        view: &view,
+        view,
         reads: &[],
         first_to_expire: None,
-        writes: &mut writes,
+        writes,
         checks_writes: false,
         durability,
         in_lane: false,
@@ -232,9 +243,9 @@ fn reap_some(
     match store.commit(proposal)? {
         Decision::Committed(_) => {
             store.counters.reaped.fetch_add(removed, Ordering::Relaxed);
-            Ok(last)
+            Ok(true)
         }
-        Decision::Conflict(_) | Decision::HeldBack => Ok(None),
+        Decision::Conflict(_) | Decision::HeldBack => Ok(false),
     }
 }
 

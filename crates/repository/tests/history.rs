@@ -10,7 +10,9 @@ use harness::bench::Bench;
 use harness::random::Random;
 use harness::{Place, close_and_verify, configure, key, notes, text, verified, wait_until};
 use repository::limits::TRIM_ROWS_MAX;
-use repository::{CommitNumber, MediaType, Moment, Outcome, Past, Repository, Timestamp, Versions};
+use repository::{
+    CommitNumber, Ending, MediaType, Moment, Outcome, Past, Repository, Timestamp, Versions,
+};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
@@ -151,7 +153,8 @@ fn a_collection_without_a_history_knows_the_present_only() {
     let other = harness::named("other");
     let mut transaction = repository.begin().unwrap();
     let moment = Moment::Commit(CommitNumber(first));
-    assert_eq!(transaction.past(&other, &key("a"), moment).unwrap(), Past::Absent);
+    let found = transaction.past(&other, &key("a"), moment).unwrap();
+    assert_eq!(found, Past::NotKept(None), "it may have been there and dropped");
 }
 
 #[test]
@@ -229,6 +232,31 @@ fn documents_that_expire_are_kept_as_those_that_are_deleted() {
     assert_eq!(values(repository, "a", &[first, removed - 1, removed]), "1 1 -");
     assert_eq!(list(&versions(repository, "a", None, 9)), [(removed, false), (first, true)]);
     assert_eq!(verified(&bench.stop()), 0);
+}
+
+#[test]
+fn a_collection_that_ends_takes_its_history_along() {
+    let place = Place::new();
+    let repository = place.open_only();
+    for (round, settings) in [r#"{"versions":3}"#, r#"{"age":60000}"#].into_iter().enumerate() {
+        configure(&repository, "notes", &format!(r#"{{"history":{settings}}}"#));
+        let first = put(&repository, "a", 1);
+        put(&repository, "a", 2);
+        let view = repository.begin().unwrap();
+        let emptied = repository.end(&notes(), Ending::Empty).unwrap().unwrap().0;
+        let third = put(&repository, "a", 3);
+        let fourth = put(&repository, "a", 4);
+        let known = values(&repository, "a", &[first, emptied, third, fourth]);
+        assert_eq!(known, "? - 3 4", "round {round}");
+        let mut view = view;
+        let old = view.past(&notes(), &key("a"), Moment::Commit(CommitNumber(first))).unwrap();
+        assert_eq!(value(old), "1", "a view from before sees what there was");
+        drop(view);
+        repository.end(&notes(), Ending::Drop).unwrap().unwrap();
+        assert_eq!(values(&repository, "a", &[first, third]), "? ?");
+        wait_until("nothing is left of either", || repository.ending() == 0);
+    }
+    assert_eq!(close_and_verify(&place, repository), 0);
 }
 
 #[test]

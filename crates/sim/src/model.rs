@@ -120,8 +120,9 @@ impl Model {
         (self.keeps, self.kept_since) = (keeps, since);
     }
 
-    /// Whether a document of the first collection may have been, as far as is known, like this after
-    /// commit `number`. `None`: there was none. It is not known when what has expired was removed.
+    /// Whether a document of the first collection may have been, as far as is known, like this
+    /// after commit `number`. `None`: there was none. It is not known when what has expired was
+    /// removed.
     pub fn may_have_been(
         &self,
         place: &Place,
@@ -165,6 +166,11 @@ impl Model {
             }
         }
         self.ends.insert(collection, number);
+        for (place, versions) in &mut self.past {
+            if place.0 == collection {
+                versions.push((number, None));
+            }
+        }
         self.note(number);
     }
 

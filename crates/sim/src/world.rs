@@ -315,6 +315,10 @@ impl World {
         self.model.pass(self.now_ms());
         if let Some(number) = ended {
             self.model.end(number.0, at);
+            if at == 0 {
+                let history = if is_dropped { History::None } else { self.habits.history };
+                self.model.keep(history, number.0);
+            }
             self.ground.trace.note(format_args!("{ending:?} {name} at {number}"));
         }
         Ok(())

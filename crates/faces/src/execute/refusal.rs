@@ -114,16 +114,8 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::NotFound => Self::not_found(),
             Refusal::NotKept { since } => not_kept(since),
-            Refusal::NotYet { newest, time } => ParameterError::value(
-                "at",
-                format!("a commit up to {newest}, or a time before {}", time.rfc3339()),
-                "what has not come",
-            )
-            .into(),
-            Refusal::NotAcceptable { is } => {
-                let detail = format!("the document is {}: name that in Accept", is.as_str());
-                Self::new(Kind::NotAcceptable, detail).with("media_type", is.as_str())
-            }
+            Refusal::NotYet { newest, time } => not_yet(newest, time),
+            Refusal::NotAcceptable { is } => not_acceptable(&is),
             Refusal::PreconditionFailed { current } => Self::new(
                 Kind::PreconditionFailed,
                 "the document is not in the state that the request's conditions ask for; \
@@ -186,6 +178,16 @@ impl From<Refusal> for Problem {
             Refusal::Stage(error) => error.into(),
         }
     }
+}
+
+fn not_acceptable(is: &MediaType) -> Problem {
+    let detail = format!("the document is {}: name that in Accept", is.as_str());
+    Problem::new(Kind::NotAcceptable, detail).with("media_type", is.as_str())
+}
+
+fn not_yet(newest: CommitNumber, time: Timestamp) -> Problem {
+    let expected = format!("a commit up to {newest}, or a time before {}", time.rfc3339());
+    ParameterError::value("at", expected, "what has not come").into()
 }
 
 fn not_kept(since: Option<CommitNumber>) -> Problem {

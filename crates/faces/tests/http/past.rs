@@ -44,11 +44,11 @@ fn every_version_is_there_with_its_entity_tag() {
     assert_eq!(at(&site, removed).problem(), "not-found");
     assert_eq!(at(&site, since).problem(), "not-found");
     let gone = at(&site, since - 1);
-    assert_eq!((gone.status, gone.problem().as_str()), (410, "not-kept"));
+    assert_eq!((gone.status, gone.problem()), (410, "not-kept"));
     let told: Value = serde_json::from_str(&gone.body).unwrap();
     assert_eq!(told["since"], json!(since));
     let future = at(&site, removed + 1);
-    assert_eq!((future.status, future.problem().as_str()), (400, "invalid-parameter"));
+    assert_eq!((future.status, future.problem()), (400, "invalid-parameter"));
     assert!(future.body.contains(&format!("a commit up to {removed}")), "{}", future.body);
     // By time, to the millisecond.
     let (_, page) = versions(&site, "");
@@ -58,7 +58,7 @@ fn every_version_is_there_with_its_entity_tag() {
     let wrong = site.ask(&get("/db/notes/a?at=yesterday"));
     assert_eq!(wrong.problem(), "invalid-parameter");
     let other = site.ask(&get(&format!("/db/others/a?at={removed}")));
-    assert_eq!(other.problem(), "not-found");
+    assert_eq!(other.problem(), "not-kept", "it may have been there and dropped");
 }
 
 #[test]

@@ -91,7 +91,10 @@ impl Transaction {
         if !is_past {
             return Ok(Past::NotYet(view, time));
         }
-        let Some(collection) = self.collection_of(collection) else { return Ok(Past::Absent) };
+        // One that is not there may have been dropped.
+        let Some(collection) = self.collection_of(collection) else {
+            return Ok(Past::NotKept(None));
+        };
         let present = self.present_of(&collection, key)?;
         if let Some(present) = present.filter(|d| !at.is_before((d.version, d.updated))) {
             return Ok(alive(Some(present), time).map_or(Past::Absent, Past::Document));
@@ -112,8 +115,8 @@ impl Transaction {
         }
     }
 
-    /// Versions of a document that commits before `before` wrote, the newest first, and where it was
-    /// removed in between; at most `limit`, 10,000 and 16 MiB of them.
+    /// Versions of a document that commits before `before` wrote, the newest first, and where it
+    /// was removed in between; at most `limit`, 10,000 and 16 MiB of them.
     pub fn versions(
         &mut self,
         collection: &CollectionName,
@@ -200,7 +203,7 @@ impl Transaction {
             Moment::Commit(at) => return self.kept_after(history, key, at),
             Moment::Time(time) => time,
         };
-        // Times rise with the numbers: up to `low` none is after the moment, from `high` on all are.
+        // Times rise with the numbers: up to `low` none is after the moment, beyond `high` all are.
         let (mut low, mut high) = (0, self.view().0);
         let mut first = None;
         while low < high {
