@@ -236,8 +236,11 @@ pub(crate) fn trimmed_rows(hot: &Hot, trim: &Trim) -> Vec<RowChange> {
 /// Rows that the table of what expires names: gathered, and removed together.
 #[derive(Default)]
 pub(crate) struct Expired {
-    of: FxHashMap<u32, (Arc<Collection>, Floor, Vec<(Key, Option<Timestamp>)>)>,
+    of: FxHashMap<u32, (Arc<Collection>, Floor, ExpiredRows)>,
 }
+
+/// Rows, each with the time of its own row in the table of what expires.
+type ExpiredRows = Vec<(Key, Option<Timestamp>)>;
 
 impl Expired {
     /// Takes a row of the history `rows` that expired at `at`.
