@@ -132,7 +132,13 @@ impl Kind {
 
     /// The table.
     pub(crate) const fn row(self) -> Row {
-        let (name, status, title) = match self {
+        let (name, status, title) = self.told();
+        Row { name, status, title }
+    }
+
+    /// Name, status and title.
+    const fn told(self) -> (&'static str, u16, &'static str) {
+        match self {
             Self::BadRequest => ("bad-request", 400, "The request is not well formed"),
             Self::BrokenBody => ("broken-body", 400, "The request body did not arrive whole"),
             Self::InvalidName => ("invalid-name", 400, "The name cannot be one"),
@@ -199,8 +205,7 @@ impl Kind {
             Self::NoSpace => ("no-space", 507, "The disk is nearly full"),
             Self::FeedGone => ("feed-gone", 410, "The feed does not reach back so far"),
             Self::NotKept => ("not-kept", 410, "The version is not kept"),
-        };
-        Row { name, status, title }
+        }
     }
 
     /// Whether the connection cannot be used afterwards: the end of the request is not known.

@@ -224,7 +224,7 @@ fn posted(manner: Manner) -> (u64, u64, String) {
     assert_eq!(report.measured.errors().to_string(), "");
     assert_eq!(report.measured.successes(), 30);
     let audit = report.audit.unwrap();
-    assert_eq!(report.verdict.outcome == Outcome::Failed, audit.lost > 0, "{audit:?}");
+    assert_eq!(report.verdict.outcome() == Outcome::Failed, audit.lost > 0, "{audit:?}");
     (audit.checked, audit.lost, format!("{:?} {:?}", audit.faults, audit.notes))
 }
 

@@ -170,6 +170,7 @@ fn plan(server: &Server) -> Plan {
             promise(2, Keeps::Counted { number: 0, by: 1 }),
             promise(2, Keeps::Listed { list: 0, id: Template { pieces: id() } }),
         ],
+        headers: Vec::new(),
     };
     plan
 }

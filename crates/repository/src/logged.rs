@@ -82,7 +82,9 @@ fn logged(write: Write) -> Option<LoggedChange> {
         Change::Merge(operations) => LoggedAction::Merge(operations),
         Change::Expire(due) => LoggedAction::Expire(due),
         Change::Configure(change) => return configured(&collection, &key, &change),
-        Change::Reindex | Change::Clear { .. } | Change::Remove(_) => return None,
+        Change::Reindex | Change::Clear { .. } | Change::Remove(_) | Change::Trim(_) => {
+            return None;
+        }
     };
     Some(LoggedChange { collection, key: Some(key), action })
 }
@@ -93,7 +95,7 @@ fn configured(collection: &CollectionName, key: &Key, change: &Configure) -> Opt
         Configure::Settings(_) => LoggedAction::Configure,
         Configure::End(Ending::Empty) => LoggedAction::Empty,
         Configure::End(Ending::Drop) => LoggedAction::Drop,
-        Configure::Built(_) | Configure::Cleared(_) => return None,
+        Configure::Built(_) | Configure::Cleared(_) | Configure::Trimmed(_) => return None,
     };
     let name = CollectionName::new(key.as_str()).ok()?;
     let is_catalog = collection.as_str() == COLLECTIONS;

@@ -55,7 +55,9 @@ impl RowChange {
         match &self.of {
             Of::Expiry(_, true) => Bytes::from_static(HAS_BLOB),
             Of::Blob(blob) => Bytes::copy_from_slice(&blob.length.to_le_bytes()),
-            Of::Expiry(..) | Of::Index(..) | Of::Version(..) | Of::VersionExpiry(..) => Bytes::new(),
+            Of::Expiry(..) | Of::Index(..) | Of::Version(..) | Of::VersionExpiry(..) => {
+                Bytes::new()
+            }
         }
     }
 
@@ -86,12 +88,20 @@ impl RowChange {
         is_added: bool,
     ) -> Option<Self> {
         let at = row_time(content)?;
-        Some(Self { is_added, may_be_there: false, of: Of::VersionExpiry(rows.id, row.clone(), at) })
+        Some(Self {
+            is_added,
+            may_be_there: false,
+            of: Of::VersionExpiry(rows.id, row.clone(), at),
+        })
     }
 
     /// A row of a history that expired then goes.
     pub(crate) fn version_expired(rows: &Collection, row: &Key, at: Timestamp) -> Self {
-        Self { is_added: false, may_be_there: false, of: Of::VersionExpiry(rows.id, row.clone(), at) }
+        Self {
+            is_added: false,
+            may_be_there: false,
+            of: Of::VersionExpiry(rows.id, row.clone(), at),
+        }
     }
 
     /// What the row holds, which is nothing for most: `empty` then. `None`: it goes.

@@ -9,8 +9,7 @@ use repository::limits::VIEW_AGE_MAX_MS;
 use repository::{
     BlobError, CollectionName, CommitError, CommitNumber, Content, Direction, Document, IndexRange,
     IndexValue, Isolation, Key, KeyRange, MediaType, Merge, Moment, Outcome, Past, ReadError,
-    Repository, StageError,
-    Timestamp, Transaction,
+    Repository, StageError, Timestamp, Transaction,
 };
 use std::ops::Bound;
 use std::sync::Arc;

@@ -94,6 +94,7 @@ fn plan(port: u16) -> Plan {
     plan.audit = Audit {
         numbers: vec![Number { name: "fresh".into(), pages, value: None, equals: None }],
         lists: Vec::new(),
+        headers: Vec::new(),
         promises: vec![
             promise(0, Keeps::Stored),
             promise(1, Keeps::Stored),
