@@ -11,7 +11,7 @@ use crate::json;
 use crate::limits::{DOCUMENT_BYTES_MAX, TRANSACTION_BYTES_MAX};
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
-use crate::record::{Change, Write};
+use crate::record::{Change, Times, Write};
 use crate::rows::{self, RowChange};
 use crate::views::Views;
 use bytes::Bytes;
@@ -322,8 +322,12 @@ fn resolve(
     match &write.change {
         Change::Delete | Change::Remove(_) => Ok(Some(None)),
         Change::Put { media_type, body, blob, expires } => {
-            let document = document(media_type.clone(), body.clone(), *expires);
-            Ok(Some(Some(Document { blob: *blob, ..document })))
+            let put = document(media_type.clone(), body.clone(), *expires);
+            let mut put = Document { blob: *blob, ..put };
+            if let Some(times) = write.times {
+                (put.created, put.updated) = kept_times(times, *expires, time);
+            }
+            Ok(Some(Some(put)))
         }
         Change::Merge(operations) => {
             let expires = current.as_ref().map_or(expires, |current| current.expires);
@@ -338,6 +342,14 @@ fn resolve(
             Ok(catalog.map(|catalog| catalog.map(document)))
         }
     }
+}
+
+/// When a document counts as created and updated that is put with times of its own at `now`. What
+/// has expired is updated now: its row in the table of what expires is never before its commit.
+fn kept_times(times: Times, expires: Option<Timestamp>, now: Timestamp) -> (Timestamp, Timestamp) {
+    let has_expired = expires.is_some_and(|at| at <= now);
+    let updated = if has_expired { now } else { times.updated.min(now) };
+    (times.created.min(updated), updated)
 }
 
 /// The document after `operations`; `None`: they change nothing.

@@ -82,6 +82,12 @@ pub trait AtRest: Send + Sync {
 
     /// Bytes on disk of the newest state.
     fn disk_bytes(&self) -> u64;
+
+    /// About how many rows there are: documents, rows of indexes, and deletions.
+    fn rows(&self) -> u64;
+
+    /// What is wrong with its files as their checksums tell, one line each.
+    fn check_files(&self) -> Vec<String>;
 }
 
 /// A checkpoint being written, in the order of collections and keys. Dropped without `finish`, it

@@ -186,7 +186,7 @@ fn remove_some(store: &Store, ended: &Arc<Collection>) -> Result<bool, Delay> {
         }
         let cell = ended.find(&key);
         let (collection, change) = (ended.name.clone(), Change::Remove(ended.id));
-        let write = Write { collection, key, change };
+        let write = Write { collection, key, change, times: None };
         let (collection, base) = (Some(Arc::clone(ended)), Some(document));
         let (rows, is_computed, merges) = ((0, 0), false, false);
         writes.push(Staged { write, collection, base, cell, rows, is_computed, merges });

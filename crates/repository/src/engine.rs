@@ -12,6 +12,7 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::errors::{OpenError, ReadError, ViewTooOld};
 use crate::range::Direction;
 use crate::record::{DecodeError, Reader, put_at_rest};
+use crate::verify::tables;
 use bytes::Bytes;
 use lsm_tree::config::{BlockSizePolicy, CompressionPolicy};
 use lsm_tree::{
@@ -232,6 +233,22 @@ impl AtRest for Engine {
     fn disk_bytes(&self) -> u64 {
         self.tree.disk_space()
     }
+
+    fn rows(&self) -> u64 {
+        self.tree.approximate_len() as u64
+    }
+
+    fn check_files(&self) -> Vec<String> {
+        // As long as it is held, none of its files is removed.
+        let version = self.tree.current_version();
+        let check = |table: &lsm_tree::Table| {
+            let why = tables::check(&table.path, table.checksum().into_u128())?;
+            let range = &table.metadata.key_range;
+            let (first, last) = (shown(range.min()), shown(range.max()));
+            Some(format!("{why}; it holds rows from {first} to {last}"))
+        };
+        version.iter_tables().filter_map(check).collect()
+    }
 }
 
 /// The storage engine in a folder of its own, for whoever takes the repository's steps.
@@ -295,6 +312,17 @@ fn split_key(row_key: &[u8]) -> Result<(u32, &str), ReadError> {
     let damaged = || ReadError::Engine("a row's key is damaged".into());
     let (id, key) = row_key.split_first_chunk::<4>().ok_or_else(damaged)?;
     Ok((u32::from_be_bytes(*id), std::str::from_utf8(key).map_err(|_| damaged())?))
+}
+
+/// A row's key, as a person reads it.
+fn shown(row_key: &[u8]) -> String {
+    match row_key.split_first_chunk::<4>() {
+        Some((id, key)) => {
+            let (id, key) = (u32::from_be_bytes(*id), String::from_utf8_lossy(key));
+            format!("{key:?} of collection {id}")
+        }
+        None => "a damaged key".to_owned(),
+    }
 }
 
 fn encode_document(document: &Document) -> Vec<u8> {

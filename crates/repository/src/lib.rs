@@ -22,6 +22,7 @@ mod durations;
 mod ended;
 mod engine;
 mod errors;
+pub mod exchange;
 mod expired;
 mod folder;
 #[doc(hidden)]

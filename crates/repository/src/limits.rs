@@ -1,5 +1,7 @@
 //! Every bound of the repository, with what happens when it is reached.
 
+use std::time::Duration;
+
 /// Longest collection name, in bytes. Longer: `NameError::Collection`.
 pub const COLLECTION_NAME_BYTES_MAX: usize = 64;
 
@@ -210,3 +212,30 @@ pub const SNAPSHOT_PAGE_DOCUMENTS_MAX: usize = 1_024;
 
 /// Bytes of bodies after which a page of a snapshot ends. The rest waits for the next page.
 pub const SNAPSHOT_PAGE_BYTES: usize = 1 << 20;
+
+/// Longest line of an import, in bytes: the largest document in Base64, with all that stands beside
+/// it. Longer: the line cannot be imported.
+pub const IMPORT_LINE_BYTES_MAX: usize = 16 << 20;
+
+const _: () = assert!(IMPORT_LINE_BYTES_MAX > DOCUMENT_BYTES_MAX / 3 * 4 + (64 << 10));
+
+/// Most documents in a transaction of an import. More wait for the next.
+pub const IMPORT_BATCH_DOCUMENTS: usize = 1_000;
+
+/// Bytes of documents after which a transaction of an import takes no more.
+pub const IMPORT_BATCH_BYTES: usize = 4 << 20;
+
+const _: () = assert!(IMPORT_BATCH_DOCUMENTS < TRANSACTION_WRITES_MAX);
+const _: () = assert!(IMPORT_BATCH_BYTES + DOCUMENT_BYTES_MAX < TRANSACTION_BYTES_MAX);
+
+/// For how long an import tries again while commits are refused because the disk is behind.
+/// Longer: it ends, and can be gone on with.
+pub const IMPORT_WAIT_MAX: Duration = Duration::from_secs(120);
+
+/// For how long it is remembered, in milliseconds, how far an import has come that was cut off.
+/// Then it begins anew.
+pub const IMPORT_POSITION_KEPT_MS: u64 = 30 * 86_400 * 1_000;
+
+/// For how long it is remembered, in milliseconds, that an import is done: until then it is not
+/// done again unless that is asked for.
+pub const IMPORT_DONE_KEPT_MS: u64 = 86_400 * 1_000;

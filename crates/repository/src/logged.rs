@@ -73,7 +73,7 @@ impl LogRecord {
 }
 
 fn logged(write: Write) -> Option<LoggedChange> {
-    let Write { collection, key, change } = write;
+    let Write { collection, key, change, times: _ } = write;
     let action = match change {
         Change::Put { media_type, body, blob, expires } => {
             LoggedAction::Put { media_type, body, blob, expires }
@@ -131,6 +131,7 @@ mod tests {
             collection: name(collection),
             key: Key::new(key).unwrap(),
             change,
+            times: None,
         };
         let add = Merge::Add { path: "/a\"b".to_owned(), delta: 1.0 };
         let append = Merge::Append { path: "/l".to_owned(), value: "{\"x\":[]}".to_owned() };

@@ -207,7 +207,7 @@ fn reap_some(
         }
         durability = durability.max(collection.durability());
         let change = Change::Expire(at);
-        let write = Write { collection: collection.name.clone(), key, change };
+        let write = Write { collection: collection.name.clone(), key, change, times: None };
         let collection = Some(collection);
         let (rows, is_computed, merges) = ((0, 0), false, false);
         writes.push(Staged { write, collection, base, cell, rows, is_computed, merges });

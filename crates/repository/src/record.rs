@@ -51,10 +51,19 @@ pub(crate) struct Write {
     pub collection: CollectionName,
     pub key: Key,
     pub change: Change,
+    /// What a put says of its own times, as those of imports do.
+    pub times: Option<Times>,
+}
+
+/// When a document was created and updated elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub created: Timestamp,
+    pub updated: Timestamp,
 }
 
 /// At most the bytes that a write takes in a record beside its names, body and merge operations.
-const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
+const WRITE_OVERHEAD_BYTES: usize = 48 + MEDIA_TYPE_BYTES_MAX;
 
 impl Write {
     /// At most the bytes that it takes in a record.
@@ -82,6 +91,7 @@ const CLEAR: u8 = 7;
 const PUT_BLOB: u8 = 9;
 const TRIM: u8 = 10;
 const REMOVE: u8 = 11;
+const PUT_WITH_TIMES: u8 = 8;
 const CONFIGURE_SETTINGS: u8 = 1;
 const CONFIGURE_BUILT: u8 = 2;
 const CONFIGURE_CLEARED: u8 = 3;
@@ -121,10 +131,17 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Remove(_) => REMOVE,
         Change::Trim(_) => TRIM,
     };
-    out.push(kind);
+    let is_put = matches!(kind, PUT | PUT_BLOB);
+    let times = write.times.filter(|_| is_put);
+    out.push(if times.is_some() { PUT_WITH_TIMES } else { kind });
     out.push(write.collection.as_str().len() as u8);
     out.extend_from_slice(write.collection.as_str().as_bytes());
     put_short(write.key.as_str().as_bytes(), out);
+    if let Some(Times { created, updated }) = times {
+        out.extend_from_slice(&created.0.to_le_bytes());
+        out.extend_from_slice(&updated.0.to_le_bytes());
+        out.push(kind);
+    }
     match &write.change {
         Change::Put { media_type, blob: Some(blob), expires, .. } => {
             put_representation(media_type, *expires, out);
@@ -293,7 +310,7 @@ pub(crate) fn decode(record: &Bytes) -> Result<(Timestamp, Vec<Write>), DecodeEr
 }
 
 fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
-    let kind = reader.u8()?;
+    let mut kind = reader.u8()?;
     let length = usize::from(reader.u8()?);
     let name = reader.text(length)?;
     let collection =
@@ -301,6 +318,15 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
     let length = usize::from(reader.u16()?);
     let key = reader.text(length)?;
     let key = Key::new(&key).map_err(|e| reader.error(format!("key: {e}")))?;
+    let mut times = None;
+    if kind == PUT_WITH_TIMES {
+        let (created, updated) = (Timestamp(reader.u64()?), Timestamp(reader.u64()?));
+        times = Some(Times { created, updated });
+        kind = reader.u8()?;
+        if !matches!(kind, PUT | PUT_BLOB) {
+            return Err(reader.error(format!("expected a put with these times, got {kind}")));
+        }
+    }
     let change = match kind {
         PUT => {
             let (media_type, expires) = reader.representation()?;
@@ -334,7 +360,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
         TRIM => Change::Trim(decode_trim(reader)?),
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
-    Ok(Write { collection, key, change })
+    Ok(Write { collection, key, change, times })
 }
 
 /// Reads fields from the front of some bytes; never past their end.
@@ -447,7 +473,7 @@ mod tests {
 
     fn write(key: &str, change: Change) -> Write {
         let collection = CollectionName::new("notes").unwrap();
-        Write { collection, key: Key::new(key).unwrap(), change }
+        Write { collection, key: Key::new(key).unwrap(), change, times: None }
     }
 
     fn samples() -> Vec<Write> {
@@ -460,7 +486,10 @@ mod tests {
         let trim = |floor| Change::Trim(Trim { history: 4, floor, rows: rows.clone() });
         let floor = Floor { commit: CommitNumber(3), time: Timestamp(5) };
         let add = |path: &str, delta| Merge::Add { path: path.to_owned(), delta };
+        let times = Some(Times { created: Timestamp(3), updated: Timestamp(4) });
         vec![
+            Write { times, ..write("times", put(MediaType::Json, None)) },
+            Write { times, ..write("both", put(png.clone(), Some(blob))) },
             write(
                 "a",
                 Change::Put {

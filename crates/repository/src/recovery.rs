@@ -292,7 +292,11 @@ impl Progress {
 }
 
 /// Makes the collections known that the engine holds.
-fn load_collections(hot: &Hot, engine: &dyn AtRest, at: EngineState) -> Result<(), ReadError> {
+pub(crate) fn load_collections(
+    hot: &Hot,
+    engine: &dyn AtRest,
+    at: EngineState,
+) -> Result<(), ReadError> {
     let name = CollectionName::generated(COLLECTIONS);
     let of = hot.add_collection(&name, COLLECTIONS_ID, false);
     if at.commit == CommitNumber(0) {

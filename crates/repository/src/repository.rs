@@ -107,6 +107,13 @@ pub struct Measures {
     pub aborted: u64,
     /// Documents that were looked for in the storage engine, because memory did not have them.
     pub engine_reads: u64,
+    /// Documents that were read by transactions that have ended, those of `engine_reads` among
+    /// them but for what was read without noting it.
+    pub reads: u64,
+    /// Bytes of the records of commits.
+    pub record_bytes: u64,
+    /// About how many rows the engine has: documents, rows of indexes, deletions.
+    pub engine_rows: u64,
 }
 
 /// One open repository; share it in an `Arc`.
@@ -245,6 +252,9 @@ impl Repository {
             checkpoints: counters.checkpoints.counts(),
             aborted: counters.aborted.load(Ordering::Relaxed),
             engine_reads: counters.engine_reads.load(Ordering::Relaxed),
+            reads: counters.reads.load(Ordering::Relaxed),
+            record_bytes: counters.record_bytes.load(Ordering::Relaxed),
+            engine_rows: self.store.engine.rows(),
         }
     }
 

@@ -5,8 +5,8 @@
 //! is disk: tables that are merged meanwhile stay until it is dropped (`docs/transactions.md`,
 //! "Snapshots"). It does not say what is done with the documents.
 
-use crate::at_rest::{EngineState, VisitKey};
-use crate::blobs::PinnedBlob;
+use crate::at_rest::{AtRest, EngineState, VisitKey};
+use crate::blobs::{Blobs, PinnedBlob};
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint::{self, CheckpointError};
 use crate::document::{CommitNumber, Document, Timestamp};
@@ -128,6 +128,11 @@ impl Snapshot {
             true => Err(ViewTooOld { view: self.commit() }.into()),
             false => Ok(Some(pin)),
         }
+    }
+
+    /// What it reads, and where.
+    pub(crate) fn engine(&self) -> (&dyn AtRest, EngineState, &Arc<Blobs>) {
+        (&*self.store.engine, self.pin.state, &self.store.blobs)
     }
 
     fn visit(&self, id: u32, after: Option<&Key>, visit: VisitKey<'_>) -> Result<(), ReadError> {

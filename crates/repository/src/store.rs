@@ -77,6 +77,10 @@ pub(crate) struct Counters {
     pub aborted: AtomicU64,
     /// Documents looked for in the engine.
     pub engine_reads: AtomicU64,
+    /// Documents that transactions which were decided had read.
+    pub reads: AtomicU64,
+    /// Bytes of the records of commits.
+    pub record_bytes: AtomicU64,
     /// Checkpoints that were written.
     pub checkpoints: Durations,
     /// The documents that conflicts are about.
@@ -188,9 +192,11 @@ impl Store {
             sequence.logged = number;
             record::set_time(&mut record, time);
         }
+        let record_bytes = record.len() as u64;
         self.tranlog.push(number, record, durability);
         self.views.publish(number, time);
         drop((stay, sequence));
+        self.counters.record_bytes.fetch_add(record_bytes, Ordering::Relaxed);
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         Ok(Decision::Committed(number))
     }

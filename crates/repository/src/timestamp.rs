@@ -10,6 +10,22 @@ impl Timestamp {
         let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
     }
+
+    /// What [`Self::rfc3339`] has written; `None` for any other text.
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let end = text.len().checked_sub(OF_YEAR)?;
+        let (year, rest) = text.split_at_checked(end)?;
+        let number = |from: usize, to: usize| digits(rest.get(from..to)?);
+        let year = digits(year).filter(|_| year.len() >= 4)?;
+        let [month, day] = [number(1, 3)?, number(4, 6)?];
+        let [hour, minute] = [number(7, 9)?, number(10, 12)?];
+        let [second, millis] = [number(13, 15)?, number(16, 19)?];
+        let days = (days_before(year, month, day)?).checked_mul(86_400_000)?;
+        let of_day = ((hour * 60 + minute) * 60 + second) * 1_000 + millis;
+        let time = Self(days.checked_add(of_day)?);
+        // Whatever else the text has, writing it again shows it.
+        (time.rfc3339() == text).then_some(time)
+    }
 }
 
 /// Year, month and day of the Gregorian calendar, `days` after 1970-01-01 (the method of Howard
@@ -28,6 +44,25 @@ fn date(days: u64) -> (u64, u64, u64) {
     (year, month, day)
 }
 
+/// Bytes of what follows the year.
+const OF_YEAR: usize = "-01-31T12:00:00.000Z".len();
+
+fn digits(text: &str) -> Option<u64> {
+    let is_short = (1..=9).contains(&text.len());
+    (is_short && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok())?
+}
+
+/// Days from 1970-01-01 to a date, which need not be one of the calendar (`days_from_civil` of the
+/// same source).
+fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
+    let year = if month <= 2 { year.checked_sub(1)? } else { year };
+    let month_from_march = (month + 9) % 12;
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * month_from_march + 2) / 5 + day.checked_sub(1)?;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    (era * 146_097 + day_of_era).checked_sub(719_468)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +78,37 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(Timestamp(millis).rfc3339(), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_nothing_else() {
+        let day = 86_400_000;
+        let days = (0..60_000).step_by(13).map(|days| days * day + days % day);
+        for millis in days.chain([0, 4_107_542_400_000, 253_402_300_800_000, u64::MAX]) {
+            let time = Timestamp(millis);
+            assert_eq!(Timestamp::from_rfc3339(&time.rfc3339()), Some(time), "{millis}");
+        }
+        for text in [
+            "",
+            "Z",
+            "2026-02-29T00:00:00.000Z",
+            "2026-13-01T00:00:00.000Z",
+            "2026-00-01T00:00:00.000Z",
+            "2026-01-00T00:00:00.000Z",
+            "2026-01-01T24:00:00.000Z",
+            "2026-01-01T00:60:00.000Z",
+            "2026-01-01T00:00:60.000Z",
+            "2026-01-01 00:00:00.000Z",
+            "2026-01-01T00:00:00.000z",
+            "2026-01-01T00:00:00.00Z",
+            "02026-01-01T00:00:00.000Z",
+            "1969-12-31T23:59:59.999Z",
+            "999999999-01-01T00:00:00.000Z",
+            "+026-01-01T00:00:00.000Z",
+            "ü26-01-01T00:00:00.000Z",
+        ] {
+            assert_eq!(Timestamp::from_rfc3339(text), None, "{text}");
         }
     }
 }

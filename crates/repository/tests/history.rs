@@ -254,7 +254,7 @@ fn a_collection_that_ends_takes_its_history_along() {
         drop(view);
         repository.end(&notes(), Ending::Drop).unwrap().unwrap();
         assert_eq!(values(&repository, "a", &[first, third]), "? ?");
-        wait_until("nothing is left of either", || repository.ending() == 0);
+        wait_until("nothing is left of either", || repository.stats().ending == 0);
     }
     assert_eq!(close_and_verify(&place, repository), 0);
 }

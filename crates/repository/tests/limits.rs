@@ -64,6 +64,28 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("RANGE_DOCUMENTS_MAX", "tests/limits.rs", "documents_of_a_range"),
     ("SNAPSHOT_PAGE_DOCUMENTS_MAX", "tests/snapshots.rs", "pages_are_bounded"),
     ("SNAPSHOT_PAGE_BYTES", "tests/snapshots.rs", "pages_are_bounded"),
+    (
+        "IMPORT_LINE_BYTES_MAX",
+        "tests/exchange.rs",
+        "bad_lines_are_named_and_nothing_of_them_is_kept",
+    ),
+    (
+        "IMPORT_BATCH_DOCUMENTS",
+        "tests/exchange.rs",
+        "an_import_that_was_cut_off_goes_on_where_it_was",
+    ),
+    (
+        "IMPORT_BATCH_BYTES",
+        "tests/exchange.rs",
+        "what_is_too_much_for_a_transaction_is_done_in_several",
+    ),
+    ("IMPORT_WAIT_MAX", "tests/exchange.rs", "an_import_waits_while_the_disk_is_behind"),
+    (
+        "IMPORT_POSITION_KEPT_MS",
+        "tests/exchange.rs",
+        "an_import_that_was_left_for_long_begins_anew",
+    ),
+    ("IMPORT_DONE_KEPT_MS", "tests/exchange.rs", "an_import_that_was_cut_off_goes_on_where_it_was"),
     ("VIEW_AGE_MAX_MS", "tests/views.rs", "a_view_is_refused_past_its_bound_and_not_before"),
     (
         "VIEW_AGE_MAX_UNDER_PRESSURE_MS",

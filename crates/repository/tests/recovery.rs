@@ -99,7 +99,7 @@ fn damage_before_a_synced_record_is_an_error_that_names_the_place() {
         let OpenError::Damaged { offset, .. } = &error else { panic!("{what}: {error}") };
         assert_eq!(*offset, 3 * BLOCK, "{what}");
         assert!(error.to_string().contains(segment.file_name().unwrap().to_str().unwrap()));
-        assert!(verify(place.path()).is_err(), "{what}");
+        assert!(verify(place.path()).unwrap().wrong > 0, "{what}");
     }
 }
 

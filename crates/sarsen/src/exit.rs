@@ -22,6 +22,8 @@ pub enum Exit {
     Unreachable,
     /// The tokens cannot be read or changed.
     Tokens,
+    /// The repository is damaged, or holds what cannot be.
+    Damaged,
     /// A measurement cannot be believed.
     Invalid,
     /// A second signal ended it before it had drained.
@@ -40,6 +42,7 @@ impl Exit {
             Self::Application => 5,
             Self::Unreachable => 6,
             Self::Tokens => 7,
+            Self::Damaged => 8,
             Self::Invalid => 9,
             // 128 + SIGINT, as shells have it.
             Self::Interrupted => 130,
@@ -72,6 +75,7 @@ mod tests {
             Exit::Application,
             Exit::Unreachable,
             Exit::Tokens,
+            Exit::Damaged,
             Exit::Invalid,
             Exit::Interrupted,
         ];

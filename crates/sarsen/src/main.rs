@@ -6,7 +6,9 @@ mod assemble;
 mod bench;
 mod cli;
 mod code;
+mod door;
 mod errors;
+mod exchange;
 mod exit;
 mod limits;
 mod live;
@@ -24,6 +26,7 @@ mod runs;
 mod serve;
 mod siege;
 mod signals;
+mod stats;
 mod tasks;
 mod terminal;
 mod test;
@@ -42,6 +45,9 @@ use std::process::ExitCode;
 /// than the system's, and its memory stays closer to what is in use.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What `sarsen version` says.
+const VERSION: &str = concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n");
 
 fn main() -> ExitCode {
     let exit = match cli::parse(std::env::args_os().skip(1)) {
@@ -91,8 +97,16 @@ fn run(command: Command) -> Exit {
         },
         Command::Verify(arguments) => match verify::run(&arguments) {
             Ok(verified) => print(&verified.text, verified.exit),
-            Err(error) => fail(&error, Exit::Repository),
+            Err(error) => fail(&error, error.exit()),
         },
+        Command::Stats(arguments) => match stats::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, error.exit()),
+        },
+        Command::Export(arguments) => {
+            told(exchange::export(&arguments).map(|said| (said, Exit::Success)))
+        }
+        Command::Import(arguments) => told(exchange::import(&arguments)),
         Command::Token(arguments) => match token::run(arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, Exit::Tokens),
@@ -109,9 +123,7 @@ fn run(command: Command) -> Exit {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, error.exit()),
         },
-        Command::Version => {
-            print(concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n"), Exit::Success)
-        }
+        Command::Version => print(VERSION, Exit::Success),
         Command::Help(text) => print(&text, Exit::Success),
     }
 }
@@ -130,6 +142,17 @@ fn serve(arguments: &cli::ServeArguments) -> Exit {
 fn queued(answer: Result<queue::Answer, queue::QueueCommandError>) -> Exit {
     match answer {
         Ok(answer) => print(&answer.text, answer.exit),
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+/// Says on stderr what was done; stdout may have what was asked for.
+fn told(said: Result<(String, Exit), exchange::ExchangeError>) -> Exit {
+    match said {
+        Ok((said, exit)) => {
+            eprintln!("{said}");
+            exit
+        }
         Err(error) => fail(&error, error.exit()),
     }
 }

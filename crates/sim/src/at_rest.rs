@@ -150,6 +150,14 @@ impl AtRest for OpenShelf {
     fn disk_bytes(&self) -> u64 {
         self.newest().1.rows.values().map(|document| document.body.len() as u64).sum()
     }
+
+    fn rows(&self) -> u64 {
+        self.newest().1.rows.len() as u64
+    }
+
+    fn check_files(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 struct Writing<'a> {

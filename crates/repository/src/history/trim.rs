@@ -195,7 +195,7 @@ fn commit(store: &Arc<Store>, of: &Collection, changes: Vec<Change>) -> Result<(
             Some(catalog) => store.find_once(&view, catalog, &key)?,
             None => (None, None),
         };
-        let write = Write { collection: name.clone(), key: key.clone(), change };
+        let write = Write { collection: name.clone(), key: key.clone(), change, times: None };
         writes.push(staged(write, catalog.clone(), (cell, base)));
     }
     let proposal = Proposal {
@@ -273,7 +273,7 @@ impl Expired {
             let floor = Some((Key::generated(String::new()), floor));
             let change = Change::Trim(Trim { history, floor, rows });
             let key = Key::generated(collection.name.to_string());
-            let write = Write { collection: name.clone(), key, change };
+            let write = Write { collection: name.clone(), key, change, times: None };
             writes.push(staged(write, catalog.clone(), (None, None)));
         }
         Ok(writes)

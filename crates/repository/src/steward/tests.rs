@@ -130,6 +130,14 @@ impl AtRest for Panics {
     fn disk_bytes(&self) -> u64 {
         self.engine.disk_bytes()
     }
+
+    fn rows(&self) -> u64 {
+        self.engine.rows()
+    }
+
+    fn check_files(&self) -> Vec<String> {
+        self.engine.check_files()
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@
 
 mod follow;
 mod frame;
+mod losses;
 mod pipeline;
 mod reader;
 mod recent;
@@ -17,6 +18,7 @@ mod writer;
 
 pub(crate) use follow::Follower;
 pub use follow::LogRecord;
+pub(crate) use losses::losses;
 pub(crate) use pipeline::{Start, Tranlog};
 pub(crate) use reader::{Scan, scan};
 pub(crate) use retention::Held;

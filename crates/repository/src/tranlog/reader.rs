@@ -169,6 +169,9 @@ impl Walk<'_> {
         let mut at = BLOCK_BYTES;
         let broken = loop {
             match frame::decode(&header, &content.slice(at.min(content.len())..)) {
+                Found::Frame(_, _, length) if at + length > content.len() => {
+                    break Some("the file ends within its last block");
+                }
                 Found::Frame(frame, records, length) => {
                     let last = self.frame(&frame, records).map_err(|why| damaged(at, why))?;
                     let (offset, frame) = (at as u64, content.slice(at..at + length));

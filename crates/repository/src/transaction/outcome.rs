@@ -56,6 +56,8 @@ impl Transaction {
 
     /// As `commit`; `in_lane` says that the caller is in the serial lane.
     pub(crate) fn decide(&mut self, in_lane: bool) -> Result<Outcome, CommitError> {
+        let reads = std::mem::take(&mut self.read_size.documents) as u64;
+        self.store.counters.reads.fetch_add(reads, Ordering::Relaxed);
         if self.is_unchanged() {
             return Ok(Outcome::Unchanged(self.view.number));
         }

@@ -2,6 +2,7 @@
 
 use super::Transaction;
 use crate::apply::Staged;
+use crate::blobs::Content;
 use crate::catalog::COLLECTIONS;
 use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::document_schema::DocumentSchema;
@@ -14,7 +15,7 @@ use crate::limits::{
 };
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
-use crate::record::{Change, Write};
+use crate::record::{Change, Times, Write};
 use crate::settings::Overwrite;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -39,6 +40,28 @@ impl Transaction {
         let expires = expires.or_else(|| self.default_expiry(collection));
         let body = tight(&body);
         self.stage(collection, key, Change::Put { media_type, body, blob: None, expires })
+    }
+
+    /// As `put_content`, of a document that was created and updated elsewhere, which is kept: but
+    /// neither is later than the commit, and what has expired by then was updated by it. Without
+    /// `expires` it does not expire, whatever the collection's settings say.
+    pub fn put_with_times(
+        &mut self,
+        collection: &CollectionName,
+        key: &Key,
+        document: &Document,
+        content: &Content,
+    ) -> Result<(), StageError> {
+        let Document { media_type, expires, created, updated, .. } = document;
+        self.put_content(collection, key, media_type.clone(), content, *expires)?;
+        if let Some(at) = self.find_staged(collection, key) {
+            let write = &mut self.writes[at].write;
+            write.times = Some(Times { created: *created, updated: *updated });
+            if let Change::Put { expires: staged, .. } = &mut write.change {
+                *staged = *expires;
+            }
+        }
+        Ok(())
     }
 
     /// Stages a deletion. Where nothing is there, that is a change all the same, which whoever
@@ -208,7 +231,8 @@ impl Transaction {
         }
         let staged = self.find_staged(collection, key);
         let before = staged.map_or(0, |at| self.writes[at].write.bytes());
-        let write = Write { collection: collection.clone(), key: key.clone(), change };
+        let (name, times) = (collection.clone(), None);
+        let write = Write { collection: name, key: key.clone(), change, times };
         let bytes = self.bytes - before + write.bytes();
         if bytes > TRANSACTION_BYTES_MAX {
             return Err(StageError::TransactionTooLarge);

@@ -28,6 +28,11 @@ fn indexes() {
 }
 
 #[test]
+fn imports() {
+    smoke(TARGETS, "import", 10_000);
+}
+
+#[test]
 fn operations() {
     smoke(TARGETS, "operations", 1_500);
 }

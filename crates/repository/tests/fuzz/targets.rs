@@ -3,6 +3,7 @@
 
 use super::operations;
 use crate::target::{SEPARATOR, Target};
+use repository::exchange::{Line, check, read_line, resume_of, write_line};
 use repository::fuzzing;
 use repository::json::{self, Span, canonicalize, changed_paths, children, locate, three_way};
 use repository::limits::JSON_DEPTH_MAX;
@@ -21,6 +22,9 @@ pub const TARGETS: &[Target] = &[
             b"\0\0\0\0\0\0\0\0\x01\0\0\0\x03\x01n\x01\0k\x01\0\x01\x02\0/n\0\0\0\0\0\0\xf0\x3f",
             b"\0\0\0\0\0\0\0\0\x01\0\0\0\x03\x01n\x01\0k\x01\0\x02\0\0\0\0\0\0\0\0\xf0\x3f",
             b"\0\0\0\0\0\0\0\0\x01\0\0\0\x03\x01n\x01\0k\x01\0\x04\x02\0/l\x01\0\0\x001",
+            // A put with times.
+            b"\0\0\0\0\0\0\0\0\x01\0\0\0\x08\x01n\x01\0k\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\
+              \x01\x01\x01\0\0\x001",
         ],
     },
     Target {
@@ -49,7 +53,50 @@ pub const TARGETS: &[Target] = &[
         ],
     },
     Target { name: "operations", run: operations::run, seeds: operations::SEEDS },
+    Target { name: "import", run: import_lines, seeds: IMPORTS },
 ];
+
+const IMPORTS: &[&[u8]] = &[
+    br#"{"sarsen":"export","format":1,"commit":3,"time":"2026-01-31T12:00:00.000Z","system":true}
+{"collection":"notes","settings":{"expiry":5}}
+{"collection":"notes","key":"a","version":3,"created":"2026-01-31T12:00:00.000Z",
+"updated":"2026-01-31T12:00:00.000Z","document":{"n":1}}
+{"at":7,"base64":"AAE="}
+{"end":"export","collections":1,"documents":2,"crc32c":"00000000"}
+"#,
+    b"{\"collection\":\"n\",\"key\":\"b\",\"version\":3,\"created\":\"2026-01-31T12:00:00.000Z\",\
+      \"updated\":\"2026-01-31T12:00:00.000Z\",\"expires\":\"2027-01-31T12:00:00.000Z\",\
+      \"media_type\":\"a/b\",\"base64\":\"AAE=\"}\n{\"collection\":\"n\",\"settings\":{}}\n",
+    b"{\"end\":\"export\",\"collections\":1,\"documents\":0,\"pieces\":2,\"crc32c\":\"0000000f\"}",
+];
+
+/// A line that is read is written so that the same is read; and whatever came is no export that is
+/// whole, unless its last line says so.
+fn import_lines(input: &[u8]) {
+    for line in input.split(|b| *b == b'\n') {
+        let Ok(read) = read_line(line) else { continue };
+        let mut written = Vec::new();
+        write_line(&read, &mut written);
+        assert_eq!(written.pop(), Some(b'\n'));
+        assert_eq!(canonicalize(&written).as_ref(), Ok(&written));
+        assert_eq!(read_line(&written), Ok(read));
+    }
+    let mut from = input;
+    let is_export = input.starts_with(b"{\"sarsen\":") && input.contains(&b'\n');
+    if let Ok(Some(found)) = resume_of(&mut from) {
+        assert!(found.bytes <= input.len() as u64 && found.written.documents < found.bytes);
+        let mut kept = &input[..found.bytes as usize];
+        assert_eq!(resume_of(&mut kept), Ok(Some(found)));
+    }
+    if check(&mut &*input).is_ok() && is_export && canonicalize_first(input) {
+        let last = input.strip_suffix(b"\n").and_then(|text| text.rsplit(|b| *b == b'\n').next());
+        assert!(matches!(last.map(read_line), Some(Ok(Line::Trailer(_)))));
+    }
+}
+
+fn canonicalize_first(input: &[u8]) -> bool {
+    input.split(|b| *b == b'\n').next().is_some_and(|line| canonicalize(line).is_ok())
+}
 
 /// A record that is decoded is encoded to the same bytes.
 fn record(input: &[u8]) {

@@ -82,7 +82,6 @@ impl Running {
         Ok(Some(Self { socket, stream: BufReader::new(stream) }))
     }
 
-    #[allow(dead_code, reason = "the commands that stream come one by one")]
     /// Asks for a stream, which takes up the connection.
     pub fn stream(mut self, command: &str, arguments: &Value) -> Result<Streaming, AskError> {
         let reply = self.converse(command, arguments)?;

@@ -3,6 +3,9 @@
 use super::exchange::Exchange;
 use super::figures::Sources;
 use super::tasks::{Tasks, TasksError};
+use crate::exchange::{ServedError, serve_export, serve_import};
+use crate::stats::{self, CountError};
+use crate::verify::{self, ServeVerifyError};
 use repository::Repository;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -38,6 +41,15 @@ pub enum Refusal {
     /// The other side has gone, or the server is being stopped.
     #[error("{0}")]
     Stream(#[from] io::Error),
+    /// It is an export or import, which ended early.
+    #[error(transparent)]
+    Exchange(#[from] ServedError),
+    /// Documents could not be counted.
+    #[error(transparent)]
+    Count(#[from] CountError),
+    /// It is a check, which could not be done.
+    #[error(transparent)]
+    Verify(#[from] ServeVerifyError),
     /// It concerns tasks, and could not be done.
     #[error(transparent)]
     Tasks(#[from] TasksError),
@@ -59,14 +71,22 @@ impl Commands {
 
     /// Whether `request` is answered by a stream.
     pub fn is_stream(&self, request: &Value) -> bool {
-        matches!(request["command"].as_str(), Some("echo"))
+        matches!(
+            request["command"].as_str(),
+            Some("echo" | "export" | "import" | "verify" | "stats")
+        )
     }
 
     /// Answers by a stream; what this gives ends it.
     pub fn stream(&self, request: &Value, exchange: &Exchange<'_>) -> Result<Value, Refusal> {
         let command = request["command"].as_str().unwrap_or_default();
+        let arguments = &request["arguments"];
         match (command, &self.repository) {
             ("echo", _) => Ok(echo(exchange)?),
+            ("export", Some(repository)) => Ok(serve_export(repository, arguments, exchange)?),
+            ("stats", Some(repository)) => Ok(stats::serve(repository, arguments, exchange)?),
+            ("verify", Some(repository)) => Ok(verify::serve(repository, exchange)?),
+            ("import", Some(repository)) => Ok(serve_import(repository, arguments, exchange)?),
             _ => Err(Refusal::Unknown { command: command.to_owned() }),
         }
     }

@@ -8,13 +8,11 @@
 
 mod client;
 mod commands;
-#[allow(dead_code, reason = "the commands that stream come one by one")]
 mod exchange;
 mod figures;
 mod line;
 mod place;
 mod server;
-#[allow(dead_code, reason = "the commands that stream come one by one")]
 mod streaming;
 mod tasks;
 #[cfg(test)]
@@ -22,10 +20,8 @@ mod tests;
 
 pub use client::{AskError, Running};
 pub use commands::Commands;
-#[allow(unused_imports, reason = "as above")]
 pub use exchange::Exchange;
 pub use figures::Sources;
 pub use server::AdminSocket;
-#[allow(unused_imports, reason = "as above")]
-pub use streaming::{Event, Sender, Streaming};
+pub use streaming::{Event, Sender};
 pub use tasks::{Tasks, TasksError};

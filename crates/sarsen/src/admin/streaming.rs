@@ -53,6 +53,20 @@ impl Streaming {
         read.map_err(|error| self.failed(io::Error::new(ErrorKind::InvalidData, error)))
     }
 
+    /// All of it, as one JSON text: for answers that take their time.
+    pub fn whole(mut self) -> Result<Value, AskError> {
+        let mut text = Vec::new();
+        loop {
+            match self.next()? {
+                Event::Data(bytes) => text.extend(bytes),
+                Event::Progress(_) => {}
+                Event::End(_) => break,
+            }
+        }
+        let read = serde_json::from_slice(&text);
+        read.map_err(|error| self.failed(io::Error::new(ErrorKind::InvalidData, error)))
+    }
+
     /// The way to the server, for another thread: it may have much to send while it has something
     /// to tell.
     pub fn sender(&self) -> Result<Sender, AskError> {
@@ -89,6 +103,11 @@ impl Sender {
     /// Says that there is no more.
     pub fn end(mut self) -> io::Result<()> {
         self.frame(Kind::End, b"")
+    }
+
+    /// Says that what was sent is not all, and nothing more will come.
+    pub fn abandon(self) {
+        let _gone = self.to.shutdown(std::net::Shutdown::Write);
     }
 
     fn frame(&mut self, kind: Kind, payload: &[u8]) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! Both sides of the socket, on real sockets.
 
 use super::place::NAME;
-use super::{AdminSocket, AskError, Commands, Event, Running, Streaming};
+use super::streaming::Streaming;
+use super::{AdminSocket, AskError, Commands, Event, Running};
 use crate::limits::{ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_BYTES_MAX};
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};

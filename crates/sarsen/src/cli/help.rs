@@ -9,10 +9,14 @@ const TITLE: &str = "Sarsen: documents, the application that uses them, and HTTP
 /// Commands that stand in the row of `submit`.
 const BESIDE_SUBMIT: [&str; 5] = ["status", "wait", "cancel", "log", "queue"];
 
+/// Commands that stand in the row of `verify`.
+const BESIDE_VERIFY: [&str; 3] = ["stats", "export", "import"];
+
 /// The list of commands.
 pub fn overview() -> String {
     let topics = topics();
-    let own_row = topics.iter().filter(|topic| !BESIDE_SUBMIT.contains(&topic.name));
+    let is_beside = |name: &&str| BESIDE_SUBMIT.contains(name) || BESIDE_VERIFY.contains(name);
+    let own_row = topics.iter().filter(|topic| !is_beside(&topic.name));
     let calls = own_row.map(|topic| (call(topic), topic.about));
     let commands = columns(&calls.collect::<Vec<_>>());
     format!(
@@ -68,9 +72,12 @@ mod tests {
     fn every_command_and_flag_is_there() {
         let text = overview();
         for topic in topics() {
-            let row = match BESIDE_SUBMIT.contains(&topic.name) {
-                true => " status, wait, cancel, log, queue.\n".to_owned(),
-                false => format!("\n  {} ", topic.name),
+            let row = if BESIDE_SUBMIT.contains(&topic.name) {
+                " status, wait, cancel, log, queue.\n".to_owned()
+            } else if BESIDE_VERIFY.contains(&topic.name) {
+                " stats, export, import.\n".to_owned()
+            } else {
+                format!("\n  {} ", topic.name)
             };
             assert!(text.contains(&row) && row.contains(topic.name), "{text}");
             let details = command(&topic);

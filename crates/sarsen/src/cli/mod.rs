@@ -4,8 +4,10 @@
 mod bench;
 
 mod errors;
+mod export;
 mod flag;
 mod help;
+mod import;
 mod lab_flags;
 mod load;
 mod new;
@@ -16,6 +18,7 @@ mod run;
 mod runs;
 mod serve;
 mod siege;
+mod stats;
 mod tasks;
 mod test;
 mod token;
@@ -28,12 +31,15 @@ pub use lab_flags::Common;
 pub use null_server::NullServerArguments;
 
 pub use errors::ErrorsArguments;
+pub use export::ExportArguments;
+pub use import::ImportArguments;
 pub use new::NewArguments;
 pub use queue::{QueueAction, QueueArguments, SubmitArguments};
 pub use run::RunArguments;
 pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
 pub use siege::{Repetitions, SiegeArguments};
+pub use stats::StatsArguments;
 pub use tasks::{TasksAction, TasksArguments};
 pub use test::TestArguments;
 pub use token::{TokenAction, TokenArguments};
@@ -72,6 +78,12 @@ pub enum Command {
     NullServer(NullServerArguments),
     /// `sarsen verify`
     Verify(VerifyArguments),
+    /// `sarsen stats`
+    Stats(StatsArguments),
+    /// `sarsen export`
+    Export(ExportArguments),
+    /// `sarsen import`
+    Import(ImportArguments),
     /// `sarsen top`
     Top(TopArguments),
     /// `sarsen errors`
@@ -153,7 +165,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 21] {
+fn topics() -> [Topic; 24] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
@@ -171,6 +183,9 @@ fn topics() -> [Topic; 21] {
         queue::RUN.topic(),
         null_server::SPEC.topic(),
         verify::SPEC.topic(),
+        stats::SPEC.topic(),
+        export::SPEC.topic(),
+        import::SPEC.topic(),
         token::SPEC.topic(),
         errors::SPEC.topic(),
         tasks::SPEC.topic(),
@@ -180,7 +195,7 @@ fn topics() -> [Topic; 21] {
     ]
 }
 
-fn names() -> [&'static str; 21] {
+fn names() -> [&'static str; 24] {
     topics().map(|topic| topic.name)
 }
 
@@ -205,6 +220,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("queue") => queue::command(QueueAction::Run, rest),
         Some("null-server") => parse::command(&null_server::SPEC, rest, Command::NullServer),
         Some("verify") => parse::command(&verify::SPEC, rest, Command::Verify),
+        Some("stats") => parse::command(&stats::SPEC, rest, Command::Stats),
+        Some("export") => parse::command(&export::SPEC, rest, Command::Export),
+        Some("import") => parse::command(&import::SPEC, rest, Command::Import),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
         Some("top") => parse::command(&top::SPEC, rest, Command::Top),
         Some("errors") => parse::command(&errors::SPEC, rest, Command::Errors),

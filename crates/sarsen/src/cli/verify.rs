@@ -11,23 +11,33 @@ pub struct VerifyArguments {
     /// The repository's folder. There is no default: reading a whole repository is not something to
     /// do by accident.
     pub data: PathBuf,
+    /// Whether the report is JSON.
+    pub json: bool,
 }
 
 /// How the arguments are written.
 pub const SPEC: Spec<VerifyArguments> = Spec {
     name: "verify",
     usage: "--data DIR",
-    about: "Read a whole repository and check it; change nothing.",
+    about: "Check a repository. Or: stats, export, import.",
     arguments: &[],
-    flags: &[Flag {
-        long: "data",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.data = value::folder(value)?;
-            Ok(())
-        }),
-        about: "the repository's folder; no server may have it open",
-    }],
+    flags: &[
+        Flag {
+            long: "data",
+            short: None,
+            takes: Takes::Value("DIR", |arguments, value| {
+                arguments.data = value::folder(value)?;
+                Ok(())
+            }),
+            about: "the repository's folder; a server may run",
+        },
+        Flag {
+            long: "json",
+            short: None,
+            takes: Takes::Nothing(|arguments| arguments.json = true),
+            about: "print the report as JSON",
+        },
+    ],
     check: |arguments| {
         if arguments.data.as_os_str().is_empty() {
             return Err(UsageError::Missing { command: "verify", what: "--data DIR" });

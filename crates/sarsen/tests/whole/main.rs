@@ -16,6 +16,7 @@ mod counter;
 mod crash;
 mod drops;
 mod errors;
+mod exchange;
 mod expiries;
 #[allow(dead_code, clippy::unwrap_used)]
 #[path = "../../../faces/tests/http/frames.rs"]
