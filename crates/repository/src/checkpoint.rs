@@ -1,6 +1,6 @@
 //! Checkpoints: bringing the engine to the newest view, so that the log before it is not needed.
 
-use crate::at_rest::{EngineError, StateRow};
+use crate::at_rest::{AtRest, EngineError, StateRow};
 use crate::document::{CommitNumber, Document};
 use crate::errors::Poisoned;
 use crate::hot::{Cell, Held};
@@ -90,7 +90,7 @@ impl Drop for Taken<'_> {
 
 /// Sorts the cells and key, each once. The start of each key is taken along, since looking
 /// keys up all over memory is most of the time that sorting takes.
-fn sort(cells: &mut Vec<Arc<Cell>>) {
+pub(crate) fn sort(cells: &mut Vec<Arc<Cell>>) {
     let with_start = |cell: Arc<Cell>| {
         let mut start = [0; 16];
         let bytes = cell.key.as_str().as_bytes();
@@ -117,7 +117,17 @@ fn write(
     if needed > free || !store.tranlog.wait_synced(state.commit)? {
         return Err(CheckpointError::NoRoom { needed, free });
     }
-    let mut ingest = store.engine.ingest(state)?;
+    Ok(ingest(&*store.engine, view, state, changed)?)
+}
+
+/// Writes what `view` sees of `changed`, which are sorted, and makes it the engine's state.
+pub(crate) fn ingest(
+    engine: &dyn AtRest,
+    view: &View,
+    state: StateRow,
+    changed: &[Arc<Cell>],
+) -> Result<(), EngineError> {
+    let mut ingest = engine.ingest(state)?;
     for cell in changed {
         let document = version_at(cell, view.number);
         // What came and went between two checkpoints leaves nothing to be cleared away.

@@ -43,6 +43,9 @@ pub trait Disk: Send + Sync {
     /// How many bytes this process may still fill on the file system of a folder.
     fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
 
+    /// Removes a folder, which is empty.
+    fn remove_folder(&self, folder: &Path) -> io::Result<()>;
+
     /// Locks a file, which is made if it is missing, against other processes.
     fn lock(&self, file: &Path) -> io::Result<Lock>;
 }
@@ -121,6 +124,10 @@ impl Disk for Files {
     fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
         let room = rustix::fs::statvfs(folder)?;
         Ok(room.f_bavail.saturating_mul(room.f_frsize))
+    }
+
+    fn remove_folder(&self, folder: &Path) -> io::Result<()> {
+        std::fs::remove_dir(folder)
     }
 
     fn lock(&self, file: &Path) -> io::Result<Lock> {

@@ -325,7 +325,7 @@ fn shown(row_key: &[u8]) -> String {
     }
 }
 
-fn encode_document(document: &Document) -> Vec<u8> {
+pub(crate) fn encode_document(document: &Document) -> Vec<u8> {
     let mut row = Vec::with_capacity(32 + document.body.len());
     row.extend_from_slice(&document.version.0.to_le_bytes());
     row.extend_from_slice(&document.created.0.to_le_bytes());
@@ -334,7 +334,7 @@ fn encode_document(document: &Document) -> Vec<u8> {
     row
 }
 
-fn decode_document(row: &[u8]) -> Result<Arc<Document>, ReadError> {
+pub(crate) fn decode_document(row: &[u8]) -> Result<Arc<Document>, ReadError> {
     let mut reader = Reader::new(Bytes::copy_from_slice(row));
     let mut decode = || {
         let version = CommitNumber(reader.u64()?);

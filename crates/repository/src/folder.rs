@@ -8,6 +8,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// What the format file is called until a restore is complete.
+const RESTORING: &str = "restoring";
+
 const FORMAT_LINE: &str = "sarsen repository, format 1";
 
 /// More of a file that should be a format file is not looked at.
@@ -52,6 +55,16 @@ impl Folder {
         Ok((Self::create(disk, path, lock)?, true))
     }
 
+    /// The data folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The repository's id.
+    pub(crate) fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
     fn create(
         disk: Arc<dyn Disk>,
         path: &Path,
@@ -65,8 +78,7 @@ impl Folder {
         disk.create_folder(&tranlog).map_err(io_error("create the folder", &tranlog))?;
         // The format file is last, on disk too: a folder without it holds nothing yet.
         let (unfinished, format) = (path.join("format.tmp"), path.join("format"));
-        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let text = format!("{FORMAT_LINE}\nid {hex}\n");
+        let text = format_text(&id);
         let written = disk.create(&unfinished).and_then(|file| {
             file.write(text.as_bytes(), 0)?;
             file.sync()?;
@@ -77,6 +89,42 @@ impl Folder {
         });
         written.map_err(io_error("write", &format))?;
         Ok(Self { disk, path: path.to_owned(), id, lock })
+    }
+
+    /// Takes a folder for a repository that is restored: one that is missing, empty, or left by a
+    /// restore that was cut short, of which only the engine's files are left to be removed. It
+    /// holds a repository after `finish_restore`.
+    pub(crate) fn begin_restore(disk: Arc<dyn Disk>, path: &Path) -> Result<Self, OpenError> {
+        disk.create_folder(path).map_err(io_error("create the folder", path))?;
+        let names = disk.names(path).map_err(io_error("read the folder", path))?;
+        let is_ours = names.iter().any(|name| name == RESTORING);
+        let other = |name: &&String| !is_ours && !matches!(name.as_str(), "lock" | "lost+found");
+        if let Some(other) = names.iter().find(other) {
+            let why = format!("expected an empty folder to restore to, found {other}");
+            return Err(OpenError::NotARepository { path: path.to_owned(), why });
+        }
+        let lock = lock(&*disk, path)?;
+        let mut id = [0; 16];
+        getrandom::fill(&mut id)
+            .map_err(std::io::Error::other)
+            .map_err(io_error("get randomness for", path))?;
+        let (unfinished, tranlog) = (path.join(RESTORING), path.join("tranlog"));
+        let written = disk.create(&unfinished).and_then(|file| {
+            file.write(format_text(&id).as_bytes(), 0)?;
+            file.sync()?;
+            disk.create_folder(&tranlog)?;
+            disk.sync_folder(path)
+        });
+        written.map_err(io_error("write", &unfinished))?;
+        Ok(Self { disk, path: path.to_owned(), id, lock })
+    }
+
+    /// Makes a repository of a folder that was begun so. What is in it is durable already.
+    pub(crate) fn finish_restore(&self) -> Result<(), OpenError> {
+        let (unfinished, format) = (self.path.join(RESTORING), self.path.join("format"));
+        let renamed = self.disk.rename(&unfinished, &format);
+        renamed.map_err(io_error("rename", &unfinished))?;
+        self.sync()
     }
 
     /// Opens a folder that must hold a repository.
@@ -132,6 +180,10 @@ fn holds_format(disk: &dyn Disk, path: &Path) -> Result<bool, OpenError> {
 /// Refuses a folder that holds something else than a repository in the making.
 fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), OpenError> {
     for name in disk.names(path).map_err(io_error("read the folder", path))? {
+        if name == RESTORING {
+            let why = "a restore to it was not finished; run `sarsen restore` again".to_owned();
+            return Err(OpenError::NotARepository { path: path.to_owned(), why });
+        }
         // The first three are left by a creation that was cut short, the next by `sarsen token`,
         // which may come before the first start of a server, the last by mkfs.
         if !matches!(
@@ -151,7 +203,17 @@ fn refuse_foreign(disk: &dyn Disk, path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn parse_id(hex: &str) -> Option<[u8; 16]> {
+fn format_text(id: &[u8; 16]) -> String {
+    format!("{FORMAT_LINE}\nid {}\n", hex(id))
+}
+
+/// An id as texts have it.
+pub(crate) fn hex(id: &[u8; 16]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The id that a text has.
+pub(crate) fn parse_id(hex: &str) -> Option<[u8; 16]> {
     let mut id = [0; 16];
     if hex.len() != 32 || !hex.is_ascii() {
         return None;

@@ -17,6 +17,11 @@ pub fn record_again(record: &[u8]) -> Result<Vec<u8>, String> {
     Ok(again)
 }
 
+/// Reads the input as the parts of a backup.
+pub fn backup(input: &[u8]) {
+    crate::backup::fuzz(input);
+}
+
 /// The values and the key of an index row.
 pub fn split_row(row: &str, columns: usize) -> Option<(Vec<IndexValue>, &str)> {
     index::split_row(row, columns)

@@ -7,6 +7,7 @@
 mod apply;
 mod at_rest;
 mod attempt;
+mod backup;
 mod blobs;
 mod catalog;
 mod checkpoint;
@@ -59,6 +60,11 @@ mod verify;
 mod views;
 
 pub use attempt::{Attempt, Ran, RunError};
+pub use backup::{
+    Added, Archive, ArchiveError, ArchiveStatus, BackupError, BackupFolderError, BackupKind,
+    BackupListing, BackupOptions, BackupReport, BackupSource, ListedSet, Progress, RestoreError,
+    RestoreGoal, RestoreOptions, Restored, SetKind, list_backups, restore, verify_backups,
+};
 pub use blobs::{
     BlobError, BlobHash, BlobReader, BlobReference, BlobStats, BlobWriter, Content, OnBlobRemoval,
     PinnedBlob,

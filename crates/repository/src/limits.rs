@@ -239,3 +239,21 @@ pub const IMPORT_POSITION_KEPT_MS: u64 = 30 * 86_400 * 1_000;
 /// For how long it is remembered, in milliseconds, that an import is done: until then it is not
 /// done again unless that is asked for.
 pub const IMPORT_DONE_KEPT_MS: u64 = 86_400 * 1_000;
+
+/// Bytes of a file of a backup, or of the archive, after which it takes nothing more: what is read
+/// at once to restore it.
+pub const BACKUP_FILE_BYTES: usize = 16 << 20;
+
+/// Most bytes of a file of a backup that is read. Larger: `BackupFolderError::Damaged`.
+pub const BACKUP_FILE_READ_BYTES_MAX: u64 = 64 << 20;
+
+const _: () = assert!(
+    (BACKUP_FILE_BYTES + TRANSACTION_BYTES_MAX) as u64 + (4 << 20) < BACKUP_FILE_READ_BYTES_MAX
+);
+
+/// Bytes of documents in memory with which a restore writes what it has applied to the engine.
+pub const RESTORE_MEMORY_BYTES: usize = 64 << 20;
+
+/// How long, in milliseconds, the archive lets records gather before it writes them: what the loss
+/// of the data folder may cost. More than half a mebibyte are written at once.
+pub const ARCHIVE_WRITE_MS: u64 = 500;

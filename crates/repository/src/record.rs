@@ -118,6 +118,11 @@ pub(crate) fn set_time(record: &mut [u8], time: Timestamp) {
     record[..8].copy_from_slice(&time.0.to_le_bytes());
 }
 
+/// The time of an encoded record, if it is one.
+pub(crate) fn time(record: &[u8]) -> Option<Timestamp> {
+    record.first_chunk::<8>().map(|time| Timestamp(u64::from_le_bytes(*time)))
+}
+
 fn encode_write(write: &Write, out: &mut Vec<u8>) {
     let kind = match write.change {
         Change::Put { blob: None, .. } => PUT,

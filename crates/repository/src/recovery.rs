@@ -1,9 +1,10 @@
 //! Opening: the engine's state, then the tranlog after it, through the same door as live commits.
 
 use crate::apply::{self, Staged};
-use crate::at_rest::{AtRest, EngineState};
+use crate::at_rest::{AtRest, EngineError, EngineState, StateRow};
 use crate::blobs::Blobs;
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
+use crate::checkpoint;
 use crate::conflict::Contested;
 use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Document, Timestamp};
@@ -123,6 +124,8 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
     })?;
     let store = Store {
         blobs: Blobs::new(disk, &options.folder, &replayed.hot.unnamed).bounded_by(tranlog.space()),
+        id: folder.id(),
+        archive: Mutex::default(),
         hot: replayed.hot,
         views: replayed.views,
         engine: replayed.engine,
@@ -187,33 +190,17 @@ pub(crate) fn replay(
 ) -> Result<Replayed, OpenError> {
     let unreadable =
         |error: ReadError| OpenError::Engine { path: folder.engine(), why: error.to_string() };
-    let row = engine.state_row().map_err(unreadable)?;
-    let at = engine.state(row.commit);
-    let hot = Hot::new();
-    load_collections(&hot, &*engine, at).map_err(unreadable)?;
-    let mut replay = Replay {
-        views: Arc::new(Views::new(row.commit, row.time, at)),
-        hot,
-        engine,
-        at,
-        sequence: Sequence {
-            last: row.commit,
-            logged: row.commit,
-            time: row.time,
-            changed: Vec::new(),
-            listed_after: row.commit,
-            is_closed: false,
-        },
-        progress: Progress { clock: Arc::clone(clock), told: clock(), commits: 0, bytes: 0 },
-    };
+    let mut replay = Replay::begin(engine, clock).map_err(unreadable)?;
+    let checkpoint = replay.last();
     let scan =
-        scan(&folder.tranlog(), row.commit, &mut |number, record| replay.record(number, &record))?;
+        scan(&folder.tranlog(), checkpoint, &mut |number, record| replay.record(number, &record))?;
     let Replay { hot, views, engine, sequence, progress, .. } = replay;
     let (commits, bytes) = (scan.visited, progress.bytes);
-    Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint: row.commit })
+    Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint })
 }
 
-struct Replay {
+/// Commits being applied again, one after the other, to what the engine holds.
+pub(crate) struct Replay {
     hot: Hot,
     views: Arc<Views>,
     engine: Box<dyn AtRest>,
@@ -224,7 +211,70 @@ struct Replay {
 }
 
 impl Replay {
-    fn record(&mut self, number: CommitNumber, record: &Bytes) -> Result<(), String> {
+    /// Begins with what the engine holds.
+    pub(crate) fn begin(engine: Box<dyn AtRest>, clock: &Clock) -> Result<Self, ReadError> {
+        let row = engine.state_row()?;
+        let at = engine.state(row.commit);
+        let hot = Hot::new();
+        load_collections(&hot, &*engine, at)?;
+        Ok(Self {
+            views: Arc::new(Views::new(row.commit, row.time, at)),
+            hot,
+            engine,
+            at,
+            sequence: Sequence {
+                last: row.commit,
+                logged: row.commit,
+                time: row.time,
+                changed: Vec::new(),
+                listed_after: row.commit,
+                is_closed: false,
+            },
+            progress: Progress { clock: Arc::clone(clock), told: clock(), commits: 0, bytes: 0 },
+        })
+    }
+
+    /// The last commit that was applied.
+    pub(crate) fn last(&self) -> CommitNumber {
+        self.sequence.last
+    }
+
+    /// Bytes of what the engine does not have.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.hot.bytes()
+    }
+
+    /// Writes to the engine what was applied, and drops it from memory: the records are not needed
+    /// again. For restores, which have no log.
+    pub(crate) fn write_down(&mut self) -> Result<(), EngineError> {
+        let commit = self.sequence.last;
+        if commit == self.sequence.listed_after {
+            return Ok(());
+        }
+        let view = self.views.pin_memory();
+        let mut cells = std::mem::take(&mut self.sequence.changed);
+        let row = StateRow { commit, time: self.sequence.time };
+        checkpoint::sort(&mut cells);
+        checkpoint::ingest(&*self.engine, &view, row, &cells)?;
+        drop(view);
+        self.sequence.listed_after = commit;
+        self.read_newest(commit);
+        self.hot.tidy(cells, commit, &self.views);
+        self.hot.evict(0, &self.views);
+        while self.engine.compact(self.at, false)? {
+            self.read_newest(commit);
+            self.engine.release(self.at)?;
+        }
+        self.engine.release(self.at)
+    }
+
+    fn read_newest(&mut self, commit: CommitNumber) {
+        self.views.refresh_engine(commit, |commit| self.engine.state(commit));
+        self.at = self.views.engine();
+    }
+
+    /// Applies the next one.
+    pub(crate) fn record(&mut self, number: CommitNumber, record: &Bytes) -> Result<(), String> {
         let (time, writes) =
             record::decode(record).map_err(|e| format!("commit {number} cannot be read {e}"))?;
         let writes = writes.into_iter().map(|write| self.staged(write));
@@ -328,4 +378,58 @@ fn load(hot: &Hot, key: &str, document: &Document) -> Result<(), String> {
         hot.configure(&name, &catalog, CommitNumber(0));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::MediaType;
+    use crate::limits::RESTORE_MEMORY_BYTES;
+    use crate::name::Key;
+    use crate::record::Change;
+
+    const DOCUMENT_BYTES: usize = 8 << 20;
+
+    /// One document, again and again, and some that stay.
+    fn put(replay: &mut Replay, number: u64) {
+        let body = Bytes::from(vec![b'1'; DOCUMENT_BYTES]);
+        let write = Write {
+            times: None,
+            collection: CollectionName::generated("notes"),
+            key: Key::generated(format!("k{}", number % 12)),
+            change: Change::Put { media_type: MediaType::Json, body, blob: None, expires: None },
+        };
+        let mut record = record::encode(1, std::iter::once(&write));
+        record::set_time(&mut record, Timestamp(number));
+        replay.record(CommitNumber(number), &record.into()).unwrap();
+    }
+
+    #[test]
+    fn what_was_applied_leaves_memory_when_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), 1 << 20).unwrap();
+        let clock: Clock = Arc::new(|| Timestamp(0));
+        let mut replay = Replay::begin(Box::new(engine), &clock).unwrap();
+        let mut written = 0;
+        for number in 1..=40 {
+            put(&mut replay, number);
+            if replay.memory_bytes() > RESTORE_MEMORY_BYTES {
+                assert!(replay.memory_bytes() < RESTORE_MEMORY_BYTES + 2 * DOCUMENT_BYTES);
+                replay.write_down().unwrap();
+                assert!(replay.memory_bytes() < DOCUMENT_BYTES, "{}", replay.memory_bytes());
+                written += 1;
+            }
+        }
+        assert!(written > 2);
+        replay.write_down().unwrap();
+        let row = replay.engine.state_row().unwrap();
+        assert_eq!((row.commit, row.time), (CommitNumber(40), Timestamp(40)));
+        let mut rows = 0;
+        let everything = replay.engine.scan(replay.at, &mut |id, _, _| {
+            rows += u32::from(id > 3);
+            ControlFlow::Continue(())
+        });
+        everything.unwrap();
+        assert_eq!(rows, 12);
+    }
 }

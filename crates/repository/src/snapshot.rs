@@ -5,7 +5,7 @@
 //! is disk: tables that are merged meanwhile stay until it is dropped (`docs/transactions.md`,
 //! "Snapshots"). It does not say what is done with the documents.
 
-use crate::at_rest::{AtRest, EngineState, VisitKey};
+use crate::at_rest::{AtRest, EngineState, VisitKey, VisitRow};
 use crate::blobs::{Blobs, PinnedBlob};
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint::{self, CheckpointError};
@@ -133,6 +133,24 @@ impl Snapshot {
     /// What it reads, and where.
     pub(crate) fn engine(&self) -> (&dyn AtRest, EngineState, &Arc<Blobs>) {
         (&*self.store.engine, self.pin.state, &self.store.blobs)
+    }
+
+    /// Every row that the engine holds, by collection and key: documents, and what is derived of
+    /// them, by the ids that the catalog gives.
+    pub(crate) fn scan(&self, visit: VisitRow<'_>) -> Result<(), ReadError> {
+        let mut rows = 0;
+        self.store.engine.scan(self.pin.state, &mut |id, key, document| {
+            rows += 1;
+            // Now and then: it takes a lock that others want.
+            match rows % 256 == 0 && self.pin.is_given_up() {
+                true => ControlFlow::Break(()),
+                false => visit(id, key, document),
+            }
+        })?;
+        match self.pin.is_given_up() {
+            true => Err(ViewTooOld { view: self.pin.state.commit }.into()),
+            false => Ok(()),
+        }
     }
 
     fn visit(&self, id: u32, after: Option<&Key>, visit: VisitKey<'_>) -> Result<(), ReadError> {

@@ -240,6 +240,10 @@ mod tests {
             Files.remove(file)
         }
 
+        fn remove_folder(&self, folder: &Path) -> io::Result<()> {
+            Files.remove_folder(folder)
+        }
+
         fn free_bytes(&self, _: &Path) -> io::Result<u64> {
             match self.is_mute.load(Ordering::Relaxed) {
                 true => Err(io::ErrorKind::Unsupported.into()),

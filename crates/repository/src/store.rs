@@ -3,6 +3,7 @@
 
 use crate::apply::{self, Changed, Staged};
 use crate::at_rest::AtRest;
+use crate::backup::ArchiveStatus;
 use crate::blobs::Blobs;
 use crate::catalog::{COLLECTIONS, Configure};
 use crate::conflict::{self, Changes, Conflict, Contested, Place, Read};
@@ -113,6 +114,10 @@ pub(crate) enum Decision {
 
 /// See the module.
 pub(crate) struct Store {
+    /// The repository's id.
+    pub id: [u8; 16],
+    /// How far the archive is, if there is one.
+    pub archive: Mutex<Option<ArchiveStatus>>,
     pub hot: Hot,
     pub views: Arc<Views>,
     pub engine: Box<dyn AtRest>,

@@ -26,6 +26,57 @@ impl Timestamp {
         // Whatever else the text has, writing it again shows it.
         (time.rfc3339() == text).then_some(time)
     }
+
+    /// Reads a time of RFC 3339 §5.6 in UTC (`Z`) or with an offset, of 1970 and later; what is
+    /// finer than a millisecond is dropped. `None`: it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (date_text, rest) = text.split_once(['T', 't'])?;
+        let zone_at = rest.find(['Z', 'z', '+', '-'])?;
+        let (time, zone) = rest.split_at(zone_at);
+        let [year, month, day] = numbers(date_text, '-', [4, 2, 2])?;
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
+        if hour > 23 || minute > 59 || second > 59 || !(1970..=9999).contains(&year) {
+            return None;
+        }
+        let days = (0..8).find_map(|back: u64| {
+            // The day is found by the calendar itself: there are few candidates.
+            let guess = (year - 1970) * 146_097 / 400 + (month.max(1) - 1) * 153 / 5 + day + 2;
+            let days = guess.saturating_sub(back);
+            (date(days) == (year, month, day)).then_some(days)
+        })?;
+        let of_day = (hour * 60 + minute) * 60 + second;
+        let utc = (days * 86_400 + of_day).checked_add_signed(-offset_seconds(zone)?)?;
+        Some(Self(utc * 1_000 + millis(fraction)?))
+    }
+}
+
+/// Three numbers of just so many digits.
+fn numbers(text: &str, mark: char, digits: [usize; 3]) -> Option<[u64; 3]> {
+    let mut parts = text.split(mark);
+    let mut numbers = [0; 3];
+    for (number, count) in numbers.iter_mut().zip(digits) {
+        let part = parts.next().filter(|part| part.len() == count)?;
+        *number = part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok())??;
+    }
+    parts.next().is_none().then_some(numbers)
+}
+
+/// The milliseconds of a fraction of a second.
+fn millis(digits: &str) -> Option<u64> {
+    let is_fraction = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let padded = format!("{digits:0<3}");
+    is_fraction.then(|| padded[..3].parse().ok())?
+}
+
+/// By how much the zone is ahead of UTC.
+fn offset_seconds(zone: &str) -> Option<i64> {
+    if matches!(zone, "Z" | "z") {
+        return Some(0);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let [hours, minutes, _] = numbers(&format!("{}:00", &zone[1..]), ':', [2, 2, 2])?;
+    (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes) as i64 * 60)
 }
 
 /// Year, month and day of the Gregorian calendar, `days` after 1970-01-01 (the method of Howard
@@ -78,6 +129,41 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(Timestamp(millis).rfc3339(), expected);
+            assert_eq!(Timestamp::parse(expected), Some(Timestamp(millis)));
+        }
+    }
+
+    #[test]
+    fn times_are_read_back_and_what_is_none_is_not() {
+        for day in (0..=2_932_896).step_by(13) {
+            let time = Timestamp(day * 86_400_000 + day % 86_400_000);
+            assert_eq!(Timestamp::parse(&time.rfc3339()), Some(time));
+        }
+        for (text, expected) in [
+            ("1970-01-01T00:00:00Z", 0),
+            ("1970-01-01t00:00:01.5z", 1_500),
+            ("1970-01-01T01:00:00+01:00", 0),
+            ("1970-01-01T00:00:00.1239-00:30", 1_800_123),
+        ] {
+            assert_eq!(Timestamp::parse(text), Some(Timestamp(expected)), "{text}");
+        }
+        for wrong in [
+            "",
+            "1970-01-01",
+            "1970-01-01T00:00:00",
+            "1970-02-30T00:00:00Z",
+            "1970-00-01T00:00:00Z",
+            "1970-01-01T24:00:00Z",
+            "1970-01-01T00:60:00Z",
+            "1969-12-31T23:59:59Z",
+            "1970-01-01T00:00:00+01:00",
+            "1970-1-1T00:00:00Z",
+            "1970-01-01T00:00:00.Z",
+            "1970-01-01T00:00:00Zx",
+            "1970-01-01T00:00:00+0100",
+            "1970-01-01T00:00:00+ü",
+        ] {
+            assert_eq!(Timestamp::parse(wrong), None, "{wrong}");
         }
     }
 

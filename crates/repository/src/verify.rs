@@ -182,6 +182,14 @@ impl Snapshot {
     }
 }
 
+/// As [`verify`], of a folder that is open and not expected to be damaged.
+pub(crate) fn verify_folder(
+    folder: &Folder,
+    engine: Box<dyn AtRest>,
+) -> Result<VerifyReport, OpenError> {
+    check_whole((folder, folder.path()), engine, VerifyReport::default())
+}
+
 /// Passes every document and every row of an index once.
 struct Checker<'a> {
     hot: &'a Hot,

@@ -112,6 +112,22 @@ const TABLE: &[(&str, &str, &str)] = &[
         "shortage_begins_at_the_reserve_and_ends_a_little_beyond",
     ),
     ("SPACE_LOOK_MS", "src/space.rs", "a_log_without_room_waits_for_it"),
+    ("BACKUP_FILE_BYTES", "tests/backup/full.rs", "files_are_bounded"),
+    (
+        "BACKUP_FILE_READ_BYTES_MAX",
+        "tests/backup/damage.rs",
+        "a_file_that_is_missing_or_too_large_is_refused",
+    ),
+    (
+        "RESTORE_MEMORY_BYTES",
+        "src/recovery.rs",
+        "what_was_applied_leaves_memory_when_it_is_written",
+    ),
+    (
+        "ARCHIVE_WRITE_MS",
+        "tests/backup/commits.rs",
+        "records_wait_for_the_archive_no_longer_than_they_may",
+    ),
     ("VOLATILE_MARK_MS", "tests/limits.rs", "the_log_is_told_of_volatile_commits"),
 ];
 

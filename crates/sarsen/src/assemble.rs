@@ -15,7 +15,8 @@ use faces::{ListenError, Live, Server, ServerOptions, TlsOptions};
 use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use memcached::{Face, StartError};
 use repository::{
-    Clock, CloseError, Kept, OpenError, Opening, Options, Recovery, Repository, Retention,
+    Archive, ArchiveError, Clock, CloseError, Hold, Kept, OpenError, Opening, Options, Recovery,
+    Repository, Retention,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct Assembly {
     pub cache: MemoryCache,
     /// Who sees edits of the application, if it is watched.
     pub watch: Option<Watch>,
+    /// What copies commits elsewhere, if that is asked for.
+    archive: Option<Archive>,
     /// Where commands on this machine ask it; a server without one has logged why.
     admin: Option<AdminSocket>,
 }
@@ -67,6 +70,9 @@ pub enum AssembleError {
     /// The address cannot be listened on.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The archive cannot be gone on with.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
     /// There is no cache.
     #[error(transparent)]
     Cache(#[from] MemoryCacheError),
@@ -101,10 +107,11 @@ pub fn assemble_at(
     };
     // What expired while nothing ran is the application's affair, too.
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
-    let retention = Retention { bytes: arguments.retain, hold: None };
+    let retention = Retention { bytes: arguments.retain, hold: hold(arguments)? };
     let opening = Opening { kept, retention };
     let (repository, recovery) = Repository::open_with(options, opening)?;
     repository.set_reserve(arguments.reserve);
+    let archive = archive(arguments, &repository).inspect_err(|_error| close(&repository))?;
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));
     let others = Some(memory_cache::figures(&cache.cache, memcached.as_ref()));
@@ -138,6 +145,7 @@ pub fn assemble_at(
                 collections,
                 cache,
                 watch,
+                archive,
                 admin,
             };
             Ok(assembly)
@@ -171,6 +179,21 @@ fn serve(
             Err(error.into())
         }
     }
+}
+
+/// What the log is to keep from the first moment on.
+fn hold(arguments: &ServeArguments) -> Result<Option<Hold>, ArchiveError> {
+    let Some(folder) = &arguments.archive else { return Ok(None) };
+    let position = Archive::position(folder)?;
+    Ok(position.map(|after| Hold { after, bytes_max: arguments.archive_hold }))
+}
+
+fn archive(
+    arguments: &ServeArguments,
+    repository: &Arc<Repository>,
+) -> Result<Option<Archive>, ArchiveError> {
+    let Some(folder) = &arguments.archive else { return Ok(None) };
+    Archive::start(repository, folder, arguments.archive_hold).map(Some)
 }
 
 fn watch(
@@ -264,6 +287,8 @@ pub fn take_apart(assembly: Assembly) -> Result<(), CloseError> {
         application.pool.stop();
     }
     drop(assembly.cache);
+    // After the last commit.
+    drop(assembly.archive);
     assembly.repository.close()
 }
 

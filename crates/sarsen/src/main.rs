@@ -3,6 +3,7 @@
 
 mod admin;
 mod assemble;
+mod backup;
 mod bench;
 mod cli;
 mod code;
@@ -19,8 +20,10 @@ mod memory_cache;
 mod new;
 mod notify;
 mod null_server;
+mod progress;
 mod queue;
 mod record;
+mod restore;
 mod run;
 mod runs;
 mod serve;
@@ -111,6 +114,11 @@ fn run(command: Command) -> Exit {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, Exit::Tokens),
         },
+        Command::Backup(arguments) => back_up(&arguments),
+        Command::Restore(arguments) => match restore::run(&arguments) {
+            Ok(text) => print(&text, Exit::Success),
+            Err(error) => fail(&error, error.exit()),
+        },
         Command::Top(arguments) => match top::run(&arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, error.exit()),
@@ -134,6 +142,18 @@ fn serve(arguments: &cli::ServeArguments) -> Exit {
     }
     match serve::run(arguments) {
         Ok(()) => Exit::Success,
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+fn back_up(arguments: &cli::BackupArguments) -> Exit {
+    match backup::run(arguments) {
+        // stdout has the backup.
+        Ok(finished) if arguments.to.as_os_str() == "-" => {
+            eprint!("{}", finished.text);
+            finished.exit
+        }
+        Ok(finished) => print(&finished.text, finished.exit),
         Err(error) => fail(&error, error.exit()),
     }
 }

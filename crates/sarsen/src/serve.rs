@@ -43,6 +43,7 @@ impl ServeError {
             }
             Self::Assemble(AssembleError::Repository(_)) => Exit::Repository,
             Self::Assemble(AssembleError::Listen(ListenError::Tokens(_))) => Exit::Tokens,
+            Self::Assemble(AssembleError::Archive(_)) => Exit::Failure,
             Self::Assemble(AssembleError::Listen(_)) => Exit::Listen,
             Self::Assemble(AssembleError::Cache(MemoryCacheError::Settings(_))) => Exit::Usage,
             Self::Assemble(AssembleError::Cache(MemoryCacheError::Thread(_))) => Exit::Failure,

@@ -360,6 +360,15 @@ impl Disk for SimDisk {
         Ok(state.capacity_bytes.saturating_sub(state.used_bytes()))
     }
 
+    fn remove_folder(&self, folder: &Path) -> io::Result<()> {
+        let mut state = self.lock_state();
+        state.folder(folder)?;
+        if state.names.keys().any(|name| name.parent() == Some(folder)) {
+            return Err(ErrorKind::DirectoryNotEmpty.into());
+        }
+        state.change(vec![(folder.to_owned(), None)])
+    }
+
     fn lock(&self, file: &Path) -> io::Result<Lock> {
         if self.lock_state().file(file).is_err() {
             self.create(file)?;

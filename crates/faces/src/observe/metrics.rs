@@ -34,6 +34,7 @@ pub(crate) fn text(observer: &Observer) -> String {
     memory(&mut page, observer, &stats, &measures);
     blobs(&mut page, &observer.repository.blob_stats());
     space(&mut page, &stats);
+    archive(&mut page, observer);
     queues(&mut page, observer);
     feed(&mut page, observer);
     access(&mut page, observer);
@@ -203,6 +204,15 @@ fn space(page: &mut Exposition, stats: &Stats) {
         "Transactions refused because the disk was nearly full.",
         stats.refused_for_space,
     );
+}
+
+/// Nothing, where there is no archive.
+fn archive(page: &mut Exposition, observer: &Observer) {
+    let Some(archive) = observer.repository.archive() else { return };
+    let help = "The last commit in the archive.";
+    page.gauge("sarsen_archive_commit", "", help, archive.archived.0);
+    let help = "1 while the archive cannot be written.";
+    page.gauge("sarsen_archive_failing", "", help, u64::from(archive.failure.is_some()));
 }
 
 fn queues(page: &mut Exposition, observer: &Observer) {

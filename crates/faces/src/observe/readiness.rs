@@ -19,6 +19,9 @@ struct Check {
     wrong: &'static str,
 }
 
+/// Nobody is served worse because these do not pass: they only warn.
+const WARNINGS: &[&str] = &["repository:archive"];
+
 /// What all checks came to.
 pub(crate) struct Readiness {
     checks: Vec<Check>,
@@ -29,6 +32,7 @@ impl Readiness {
     pub(crate) fn check(observer: &Observer) -> Self {
         let mut checks = vec![draining(observer), poisoned(observer), writer(observer)];
         checks.extend([memory(observer), space(observer)]);
+        checks.extend(archive(observer));
         if let Some(pool) = &observer.pool {
             checks.extend(gems(pool.load()));
         }
@@ -36,7 +40,7 @@ impl Readiness {
     }
 
     pub(crate) fn passes(&self) -> bool {
-        self.checks.iter().all(|check| check.passes)
+        self.checks.iter().all(|check| check.passes || WARNINGS.contains(&check.name))
     }
 
     /// As JSON. What was seen is for those who may see it; which check fails is for whoever has to
@@ -45,7 +49,9 @@ impl Readiness {
         let word = |passes| if passes { "pass" } else { "fail" };
         let mut checks = Map::new();
         for check in &self.checks {
-            let mut one = json!({ "status": word(check.passes) });
+            let is_warning = !check.passes && WARNINGS.contains(&check.name);
+            let status = if is_warning { "warn" } else { word(check.passes) };
+            let mut one = json!({ "status": status });
             if with_figures {
                 one["observedValue"] = json!(check.seen.0);
                 one["observedUnit"] = json!(check.seen.1);
@@ -109,6 +115,17 @@ fn space(observer: &Observer) -> Check {
         seen: (stats.free_bytes, "bytes free"),
         wrong: "the disk has less free than its reserve; writes are refused, deletions are not",
     }
+}
+
+/// The server goes on without it; but what is not archived may be lost with the disk.
+fn archive(observer: &Observer) -> Option<Check> {
+    let archive = observer.repository.archive()?;
+    Some(Check {
+        name: "repository:archive",
+        passes: archive.failure.is_none(),
+        seen: (archive.archived.0, "commit"),
+        wrong: "the archive cannot be written; the log says why",
+    })
 }
 
 /// A gem that loops is alive: its request ends by its limit. If all of them loop, the queue fills.

@@ -222,6 +222,10 @@ impl Disk for PanickingDisk {
         Files.remove(file)
     }
 
+    fn remove_folder(&self, folder: &Path) -> io::Result<()> {
+        Files.remove_folder(folder)
+    }
+
     fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
         Files.free_bytes(folder)
     }

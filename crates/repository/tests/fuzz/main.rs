@@ -33,6 +33,11 @@ fn imports() {
 }
 
 #[test]
+fn backups() {
+    smoke(TARGETS, "backup", 20_000);
+}
+
+#[test]
 fn operations() {
     smoke(TARGETS, "operations", 1_500);
 }

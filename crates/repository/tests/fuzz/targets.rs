@@ -52,6 +52,21 @@ pub const TARGETS: &[Target] = &[
               \"expiry\":1000}\xff1",
         ],
     },
+    Target {
+        name: "backup",
+        run: fuzzing::backup,
+        seeds: &[
+            // A row, a record.
+            b"\0\x01\x04\0\0\0\x01\0k\x1b\0\0\0\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\
+              \x01\0\0\0\0\0\0\0\x01{}",
+            b"\x01\x01\x07\0\0\0\0\0\0\0\x03\0\0\0abc",
+            b"\x02SARSENBK\x01\0\0\0\x01\0\0\0",
+            b"\x03{\"format\":\"sarsen backup set, format 1\",\"kind\":\"log\",\"repository\":\
+              \"abababababababababababababababab\",\"after\":5,\"to\":90,\"time\":17,\"made\":18,\
+              \"items\":80}\n{\"file\":\"000000.records\",\"bytes\":3,\"crc32c\":\"364b3fb7\"}\n",
+            b"\x04backup\0\0\0\0\0\0\0\0",
+        ],
+    },
     Target { name: "operations", run: operations::run, seeds: operations::SEEDS },
     Target { name: "import", run: import_lines, seeds: IMPORTS },
 ];

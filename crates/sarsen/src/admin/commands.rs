@@ -1,14 +1,16 @@
 //! What a server can be asked, and its answers: the one match over the commands.
 
+use super::backup::{self, BackupRequest};
 use super::exchange::Exchange;
 use super::figures::Sources;
 use super::tasks::{Tasks, TasksError};
 use crate::exchange::{ServedError, serve_export, serve_import};
 use crate::stats::{self, CountError};
 use crate::verify::{self, ServeVerifyError};
-use repository::Repository;
+use repository::{BackupError, Progress, Repository};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -50,6 +52,9 @@ pub enum Refusal {
     /// It is a check, which could not be done.
     #[error(transparent)]
     Verify(#[from] ServeVerifyError),
+    /// A backup could not be made.
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     /// It concerns tasks, and could not be done.
     #[error(transparent)]
     Tasks(#[from] TasksError),
@@ -73,7 +78,7 @@ impl Commands {
     pub fn is_stream(&self, request: &Value) -> bool {
         matches!(
             request["command"].as_str(),
-            Some("echo" | "export" | "import" | "verify" | "stats")
+            Some("backup" | "echo" | "export" | "import" | "verify" | "stats")
         )
     }
 
@@ -82,6 +87,7 @@ impl Commands {
         let command = request["command"].as_str().unwrap_or_default();
         let arguments = &request["arguments"];
         match (command, &self.repository) {
+            ("backup", Some(repository)) => back_up(repository, &request["arguments"], exchange),
             ("echo", _) => Ok(echo(exchange)?),
             ("export", Some(repository)) => Ok(serve_export(repository, arguments, exchange)?),
             ("stats", Some(repository)) => Ok(stats::serve(repository, arguments, exchange)?),
@@ -98,6 +104,24 @@ impl Commands {
             "application": self.application,
         })
     }
+}
+
+/// Into a folder, or to the other side; ended if that goes away.
+fn back_up(
+    repository: &Repository,
+    arguments: &Value,
+    exchange: &Exchange<'_>,
+) -> Result<Value, Refusal> {
+    let request = BackupRequest::from_json(arguments);
+    let request = request.ok_or_else(|| Refusal::Form(excerpt(arguments)))?;
+    let mut out = exchange.output();
+    let tell = &mut |done: &Progress| match exchange.progress(|| backup::progress(done)) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_gone) => ControlFlow::Break(()),
+    };
+    let result = request.perform(repository, Some(&mut out), tell)?;
+    out.flush()?;
+    Ok(result)
 }
 
 /// Sends back what comes: for finding out what the socket does.

@@ -6,6 +6,7 @@
 //! one match over them, `client` is the side of the commands. Some answers are streams of frames:
 //! `exchange` is the server's side of one, `streaming` the command's. Nothing here is asynchronous.
 
+mod backup;
 mod client;
 mod commands;
 mod exchange;
@@ -18,6 +19,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use backup::BackupRequest;
 pub use client::{AskError, Running};
 pub use commands::Commands;
 pub use exchange::Exchange;

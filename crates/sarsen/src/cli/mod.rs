@@ -1,6 +1,7 @@
 //! The command line: which commands there are, and what was asked for. It reads arguments only; no
 //! file, no environment, and it starts nothing.
 
+mod backup;
 mod bench;
 
 mod errors;
@@ -14,6 +15,7 @@ mod new;
 mod null_server;
 mod parse;
 mod queue;
+mod restore;
 mod run;
 mod runs;
 mod serve;
@@ -26,6 +28,7 @@ mod top;
 mod value;
 mod verify;
 
+pub use backup::{BackupAction, BackupArguments};
 pub use bench::{BenchArguments, Body};
 pub use lab_flags::Common;
 pub use null_server::NullServerArguments;
@@ -35,6 +38,7 @@ pub use export::ExportArguments;
 pub use import::ImportArguments;
 pub use new::NewArguments;
 pub use queue::{QueueAction, QueueArguments, SubmitArguments};
+pub use restore::RestoreArguments;
 pub use run::RunArguments;
 pub use runs::{RunsAction, RunsArguments};
 pub use serve::ServeArguments;
@@ -84,6 +88,10 @@ pub enum Command {
     Export(ExportArguments),
     /// `sarsen import`
     Import(ImportArguments),
+    /// `sarsen backup`
+    Backup(BackupArguments),
+    /// `sarsen restore`
+    Restore(RestoreArguments),
     /// `sarsen top`
     Top(TopArguments),
     /// `sarsen errors`
@@ -165,7 +173,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 24] {
+fn topics() -> [Topic; 26] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
@@ -186,6 +194,8 @@ fn topics() -> [Topic; 24] {
         stats::SPEC.topic(),
         export::SPEC.topic(),
         import::SPEC.topic(),
+        backup::SPEC.topic(),
+        restore::SPEC.topic(),
         token::SPEC.topic(),
         errors::SPEC.topic(),
         tasks::SPEC.topic(),
@@ -195,7 +205,7 @@ fn topics() -> [Topic; 24] {
     ]
 }
 
-fn names() -> [&'static str; 24] {
+fn names() -> [&'static str; 26] {
     topics().map(|topic| topic.name)
 }
 
@@ -224,6 +234,8 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("export") => parse::command(&export::SPEC, rest, Command::Export),
         Some("import") => parse::command(&import::SPEC, rest, Command::Import),
         Some("token") => parse::command(&token::SPEC, rest, Command::Token),
+        Some("backup") => parse::command(&backup::SPEC, rest, Command::Backup),
+        Some("restore") => parse::command(&restore::SPEC, rest, Command::Restore),
         Some("top") => parse::command(&top::SPEC, rest, Command::Top),
         Some("errors") => parse::command(&errors::SPEC, rest, Command::Errors),
         Some("tasks") => parse::command(&tasks::SPEC, rest, Command::Tasks),

@@ -2,7 +2,7 @@
 
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::{UsageError, value};
-use crate::limits::{CACHE_MEMORY_BYTES_DEFAULT, GEMS_MAX};
+use crate::limits::{ARCHIVE_HOLD_BYTES_DEFAULT, CACHE_MEMORY_BYTES_DEFAULT, GEMS_MAX};
 use faces::{AccessLogTarget, Network, ProxyFields};
 use log::LevelFilter;
 use memcached::Place;
@@ -39,6 +39,10 @@ pub struct ServeArguments {
     pub reserve: u64,
     /// Bytes of the log that are kept for those who read it.
     pub retain: u64,
+    /// The folder of backups with the archive, if there is one.
+    pub archive: Option<PathBuf>,
+    /// Bytes of the log that may be kept for it.
+    pub archive_hold: u64,
     /// Where memcached clients find the cache.
     pub memcached: Vec<Place>,
     /// Collections that memcached clients find at an address of their own.
@@ -82,6 +86,8 @@ impl Default for ServeArguments {
             memory: None,
             reserve: repository::limits::RESERVE_BYTES,
             retain: RETAIN_BYTES,
+            archive: None,
+            archive_hold: ARCHIVE_HOLD_BYTES_DEFAULT,
             memcached: Vec::new(),
             memcached_collections: Vec::new(),
             memcached_auth: None,
@@ -230,6 +236,24 @@ const FLAGS: &[Flag<ServeArguments>] = &[
             Ok(())
         }),
         about: "of the log, for feeds and backups; 0: none [256M]",
+    },
+    Flag {
+        long: "archive",
+        short: None,
+        takes: Takes::Value("DIR", |arguments, value| {
+            arguments.archive = Some(value::folder(value)?);
+            Ok(())
+        }),
+        about: "copy each commit to this folder of backups, too",
+    },
+    Flag {
+        long: "archive-hold",
+        short: None,
+        takes: Takes::Value("SIZE", |arguments, value| {
+            arguments.archive_hold = value::size(value)?;
+            Ok(())
+        }),
+        about: "of the log, kept until it is archived [1G]",
     },
     Flag {
         long: "memcached",
@@ -386,6 +410,8 @@ mod tests {
             memory: Some(64 << 20),
             reserve: 0,
             retain: 0,
+            archive: Some("/b".into()),
+            archive_hold: 2 << 20,
             memcached: ["127.0.0.1:0", "unix:/s"].map(|text| text.parse().expect("a place")).into(),
             memcached_collections: vec![(
                 CollectionName::new("notes").expect("a name"),
@@ -404,7 +430,7 @@ mod tests {
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M \
-                    --reserve 0 --retain 0";
+                    --reserve 0 --retain 0 --archive /b --archive-hold 2M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \

@@ -6,6 +6,7 @@ mod admin;
 mod app_tests;
 mod archive;
 mod audits;
+mod backup;
 mod bad_input;
 mod bank;
 mod bench;
