@@ -77,7 +77,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 49] = [
+    pub(crate) const ALL: [Self; 50] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,

@@ -42,7 +42,7 @@ pub(crate) enum Stop {
     /// It waits for what it has asked for: no commit, and another run with the answers.
     Waits,
     /// It threw this, and the application's `onError` answered: this answer, and no commit.
-    Recovered(Answer, Box<Thrown>),
+    Recovered(Box<Answer>, Box<Thrown>),
     /// It failed. After `CpuLimit` and `HeapLimit` the engine is to be thrown away.
     Failed(FailureKind, Thrown),
 }
@@ -214,7 +214,9 @@ impl Engine {
             (Some(thrown), _) => Err(self.unhandled(thrown)),
             (None, AnswerEnd::Commit) => Ok(answer),
             (None, AnswerEnd::Refuse) => Err(Stop::Refused(answer)),
-            (None, AnswerEnd::Recover(thrown)) => Err(Stop::Recovered(answer, Box::new(thrown))),
+            (None, AnswerEnd::Recover(thrown)) => {
+                Err(Stop::Recovered(Box::new(answer), Box::new(thrown)))
+            }
         }
     }
 

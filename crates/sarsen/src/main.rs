@@ -102,10 +102,7 @@ fn run(command: Command) -> Exit {
             Ok(verified) => print(&verified.text, verified.exit),
             Err(error) => fail(&error, error.exit()),
         },
-        Command::Stats(arguments) => match stats::run(&arguments) {
-            Ok(text) => print(&text, Exit::Success),
-            Err(error) => fail(&error, error.exit()),
-        },
+        Command::Stats(arguments) => count(&arguments),
         Command::Export(arguments) => {
             told(exchange::export(&arguments).map(|said| (said, Exit::Success)))
         }
@@ -115,10 +112,7 @@ fn run(command: Command) -> Exit {
             Err(error) => fail(&error, Exit::Tokens),
         },
         Command::Backup(arguments) => back_up(&arguments),
-        Command::Restore(arguments) => match restore::run(&arguments) {
-            Ok(text) => print(&text, Exit::Success),
-            Err(error) => fail(&error, error.exit()),
-        },
+        Command::Restore(arguments) => restore(&arguments),
         Command::Top(arguments) => match top::run(&arguments) {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, error.exit()),
@@ -142,6 +136,20 @@ fn serve(arguments: &cli::ServeArguments) -> Exit {
     }
     match serve::run(arguments) {
         Ok(()) => Exit::Success,
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+fn restore(arguments: &cli::RestoreArguments) -> Exit {
+    match restore::run(arguments) {
+        Ok(text) => print(&text, Exit::Success),
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+fn count(arguments: &cli::StatsArguments) -> Exit {
+    match stats::run(arguments) {
+        Ok(text) => print(&text, Exit::Success),
         Err(error) => fail(&error, error.exit()),
     }
 }

@@ -80,7 +80,7 @@ async fn write(
     mut batch: Batch,
     reactor: &Reactor,
 ) -> Result<Arrived, Problem> {
-    let mut writing = Writing::Idle(reactor.repository.blob_writer(UPLOAD_BYTES_MAX));
+    let mut writing = Writing::Idle(Box::new(reactor.repository.blob_writer(UPLOAD_BYTES_MAX)));
     while let Some(piece) = arriving.next().await? {
         batch.push(piece);
         if batch.bytes >= UPLOAD_BATCH_BYTES {
@@ -100,8 +100,8 @@ async fn write(
 
 /// Who writes: one batch is written while the next comes. Dropped in the middle, it is given up.
 enum Writing {
-    Idle(BlobWriter),
-    Busy(JoinHandle<Result<BlobWriter, BlobError>>),
+    Idle(Box<BlobWriter>),
+    Busy(JoinHandle<Result<Box<BlobWriter>, BlobError>>),
 }
 
 impl Writing {
@@ -114,7 +114,7 @@ impl Writing {
         Ok(Self::Busy(reactor.disk.start(write).await))
     }
 
-    async fn idle(self) -> Result<BlobWriter, Problem> {
+    async fn idle(self) -> Result<Box<BlobWriter>, Problem> {
         match self {
             Self::Idle(writer) => Ok(writer),
             Self::Busy(busy) => {

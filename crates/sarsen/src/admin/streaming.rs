@@ -34,7 +34,7 @@ impl Streaming {
             .set_read_timeout(Some(ADMIN_STALL_MAX))
             .and_then(|()| from.get_ref().set_write_timeout(Some(ADMIN_STALL_MAX)));
         let streaming = Self { socket, from };
-        bounded.map(|()| ()).map_err(|error| streaming.failed(error))?;
+        bounded.map_err(|error| streaming.failed(error))?;
         Ok(streaming)
     }
 

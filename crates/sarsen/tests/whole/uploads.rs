@@ -38,7 +38,9 @@ fn head(stream: &mut impl Read) -> (u16, u64) {
     let text = String::from_utf8(head).expect("text");
     let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     let length = text.lines().find_map(|line| {
-        line.to_lowercase().strip_prefix("content-length: ").map(|length| length.parse().unwrap())
+        line.to_lowercase()
+            .strip_prefix("content-length: ")
+            .map(|length| length.parse().expect("a length"))
     });
     (status, length.unwrap_or(0))
 }
