@@ -61,7 +61,6 @@ pub(crate) enum Kind {
     Busy,
     Unavailable,
     NoSpace,
-    /// The feed's next commits are not kept any more.
     FeedGone,
     NotKept,
 }
