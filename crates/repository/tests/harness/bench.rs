@@ -33,7 +33,8 @@ impl Bench {
 
     fn open(&mut self) {
         let at_rest = open_engine(&self.place.path().join("engine"), CACHE_BYTES).unwrap();
-        let retention = Retention::default();
+        // Nobody reads the log.
+        let retention = Retention { bytes: 0, hold: None };
         let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES, retention };
         self.stepped = Some(Stepped::open(&self.place.options(), parts).unwrap().0);
     }
