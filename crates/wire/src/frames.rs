@@ -1,5 +1,5 @@
-//! Frames of a stream on the admin socket (`docs/operations.md`): bytes, how far the work has come,
-//! and how it ended. It opens no socket and knows no command.
+//! Frames of a stream on the admin socket (`docs/admin-socket.md`): bytes, how far the work has
+//! come, and how it ended. It opens no socket and knows no command.
 
 use crate::limits::FRAME_BYTES_MAX;
 use thiserror::Error;

@@ -1,7 +1,7 @@
 //! What the server tells about itself: metrics, whether it is well, and a log of requests. Each
 //! reactor counts for itself; what it counted is put together when somebody asks.
 //!
-//! `docs/operations.md` lists what is told. The pages are served by `http/page`.
+//! `docs/metrics.md` lists what is told. The pages are served by `http/page`.
 
 pub(crate) mod access_log;
 mod exposition;

@@ -1,4 +1,4 @@
-//! What of Sarsen's own page of metrics is of interest beside a load, by name (docs/operations.md).
+//! What of Sarsen's own page of metrics is of interest beside a load, by name (docs/metrics.md).
 
 use super::exposition::Exposition;
 use super::source::Gauged;

@@ -1,6 +1,6 @@
 //! The admin socket: how `sarsen` commands on this machine ask a server that runs. A socket in the
 //! data folder, for its owner alone; a line of JSON is a request, a line of JSON is the reply.
-//! `docs/operations.md` has the protocol.
+//! `docs/admin-socket.md` has the protocol.
 //!
 //! `place` says where the socket is and whom to trust, `server` takes requests, `commands` is the
 //! one match over them, `client` is the side of the commands. Some answers are streams of frames:

@@ -42,6 +42,8 @@ fn shape(text: &str) -> String {
     let mut words = Vec::new();
     for word in text.split_whitespace() {
         let mut shape = String::new();
+        let is_id = word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let word = if is_id { "0" } else { word };
         for c in word.chars() {
             match c {
                 '0'..='9' | '.' if shape.ends_with('#') => {}
