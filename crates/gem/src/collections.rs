@@ -45,6 +45,7 @@ fn wanted(
     };
     let text = json_of(value)?;
     let settings = Settings::from_json(&text)
+        .and_then(|settings| settings.check().map(|()| settings))
         .map_err(|error| refusal(place(&error, value, name), one_line(&error.to_string())))?;
     let named = table.keys().map(|key| key.get_ref().to_string()).collect();
     Ok(Wanted { name: collection, named, settings })
@@ -71,9 +72,15 @@ fn json_of(value: &Spanned<DeValue>) -> Result<String, Refusal> {
             let members: Vec<String> = table.iter().map(member).collect::<Result<_, _>>()?;
             format!("{{{}}}", members.join(","))
         }
-        DeValue::Float(_) | DeValue::Datetime(_) => {
+        DeValue::Float(float) => {
+            let number = float.as_str().replace('_', "").parse::<f64>().ok();
+            let finite = number.filter(|number| number.is_finite());
+            let none = || refusal(value.span(), "expected a number, neither infinite nor nan");
+            finite.ok_or_else(none)?.to_string()
+        }
+        DeValue::Datetime(_) => {
             let found = value.get_ref().type_str();
-            let why = format!("expected a text, a whole number, true or false; found {found}");
+            let why = format!("expected a text, a number, true or false; found {found}");
             return Err(refusal(value.span(), why));
         }
     })
@@ -122,6 +129,7 @@ impl Wanted {
                 "overwrite" => next.overwrite = wanted.overwrite,
                 "expiry" => next.expiry_ms = wanted.expiry_ms,
                 "history" => next.history = wanted.history,
+                "schema" => next.schema.clone_from(&wanted.schema),
                 _ => next.indexes.clone_from(&wanted.indexes),
             }
         }

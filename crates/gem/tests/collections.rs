@@ -57,12 +57,17 @@ fn mistakes_have_a_place() {
         ("[collections.notes]\ndurability = \"quick\"", "3:14: settings: durability is \"synced\""),
         ("[collections.notes]\nexpirey = 5", "3:1: settings: the whole has no \"expirey\""),
         ("[collections.notes]\nexpiry = 0", "3:10: settings: expiry is a whole number"),
-        ("[collections.notes]\nexpiry = 1.5", "3:10: expected a text, a whole number"),
+        ("[collections.notes]\nexpiry = 1.5", "3:10: settings: expiry is a whole number"),
         ("[[collections.notes.indexes]]\nname = \"a\"", "2:1: settings: indexes/0 needs \"paths\""),
         (
             "[[collections.notes.indexes]]\nname = \"a\"\npaths = [{ path = \"/x\", kind = 5 }]",
             "4:32: settings: indexes/0/paths/0/kind is \"text\"",
         ),
+        (
+            "[collections.notes.schema]\ntype = \"objekt\"",
+            "2:14: settings: the schema at \"/type\": a type is one of",
+        ),
+        ("[collections.notes]\nexpiry = 2026-01-01", "3:10: expected a text, a number"),
         ("[collections.Notes]", "2:14: a collection name is"),
         ("[collections._tasks]", "2:14: _tasks: collections whose names start with _"),
         ("[collections]\nnotes = 5", "3:9: expected a section [collections.notes]"),
@@ -84,4 +89,33 @@ fn what_a_collection_cannot_become_is_refused_and_nothing_is_set() {
     assert!(refused.contains("notes") && refused.contains("volatile"), "{refused}");
     let alpha = site.repository.settings(&CollectionName::new("alpha").unwrap());
     assert_eq!(alpha, Settings::default(), "all or nothing");
+}
+
+const SCHEMA: &str = r#"
+[collections.notes.schema]
+type = "object"
+required = ["title"]
+properties.stars = { type = "number", maximum = 5, multipleOf = 0.5 }
+"#;
+
+/// Whatever a handler changes has to fit; what does not is an exception there, and nothing is
+/// stored of a request that lets it pass.
+#[test]
+fn a_schema_holds_for_what_handlers_write() {
+    let app = r#"
+      app.get("/star", ({ db }) => { db.notes.get("a").stars += 1; });
+      app.get("/put", ({ db }) => { db.notes.put("b", { stars: 1 }); });
+      app.get("/try", ({ db }) => {
+        try { db.notes.put("b", {}); } catch (error) { return error.message; }
+      });"#;
+    let site = site_with(app, Setup { settings: SCHEMA, ..Setup::default() });
+    site.store_json("notes", "a", r#"{"title":"x","stars":5}"#);
+    for path in ["/star", "/put"] {
+        let failure = site.failure(path);
+        assert!(failure.contains("does not fit the schema of notes"), "{path}: {failure}");
+    }
+    let caught = site.text("/try");
+    assert!(caught.contains("expected a member \"title\""), "{caught}");
+    assert_eq!(site.stored("notes", "a").as_deref(), Some(r#"{"title":"x","stars":5}"#));
+    assert_eq!(site.stored("notes", "b"), None);
 }

@@ -106,6 +106,10 @@ struct Plan {
     rows: Vec<RowChange>,
 }
 
+/// The id that the next collection or index gets which a commit makes. Several may be made in one,
+/// and all of them are planned before the first is.
+type NextId = std::cell::Cell<u32>;
+
 /// Applies `writes` as commit `number` at `time`, all or nothing. Deterministic: the same commits
 /// in the same order give the same documents.
 ///
@@ -118,9 +122,10 @@ pub(crate) fn apply(
     let mut plans = Vec::with_capacity(writes.len());
     let mut is_rewritten = false;
     let mut bytes = 0;
+    let ids = NextId::new(state.hot.next_id());
     for staged in writes.iter_mut() {
         is_rewritten |= staged.merges;
-        plans.push(plan(state, (number, time), staged)?);
+        plans.push(plan(state, (number, time), staged, &ids)?);
         bytes += staged.write.bytes();
         // What was staged keeps to the bound; what was merged with it may not. On its next try the
         // transaction stages what is there now, and is told.
@@ -128,6 +133,8 @@ pub(crate) fn apply(
             return Err(staged.contested());
         }
     }
+    // What is made on the way gets ids after those that were planned.
+    state.hot.take_id(ids.get() - 1);
     let mut changed = Vec::with_capacity(writes.len());
     for (staged, plan) in writes.iter().zip(plans) {
         carry_out(state, (number, time), (&staged.write, plan), &mut changed);
@@ -140,6 +147,7 @@ fn plan(
     state: &State<'_>,
     at: (CommitNumber, Timestamp),
     staged: &mut Staged,
+    ids: &NextId,
 ) -> Result<Plan, Contested> {
     let collection = staged.collection.clone().or_else(|| match staged.write.change {
         Change::Remove(id) => state.hot.by_id(id),
@@ -183,7 +191,7 @@ fn plan(
     }
     let expires = collection.as_ref().and_then(|collection| collection.default_expiry(at.1));
     let found = (alive(current.clone(), at.1), expires);
-    let document = match resolve(state, at, &staged.write, found) {
+    let document = match resolve(at, &staged.write, ids, found) {
         Ok(document) => document.map(|document| document.map(Arc::new)),
         Err(_) => return Err(misfit(Vec::new())),
     };
@@ -304,9 +312,9 @@ fn install(
 /// What the document becomes: `Some(None)`: it is deleted; `None`: it stays as it is. With what is
 /// there, and when a new document expires.
 fn resolve(
-    state: &State<'_>,
     (number, time): (CommitNumber, Timestamp),
     write: &Write,
+    ids: &NextId,
     (current, expires): (Option<Arc<Document>>, Option<Timestamp>),
 ) -> Result<Option<Option<Document>>, String> {
     let created = current.as_ref().map_or(time, |d| d.created);
@@ -337,7 +345,7 @@ fn resolve(
         }
         Change::Expire(_) | Change::Reindex | Change::Clear { .. } | Change::Trim(_) => Ok(None),
         Change::Configure(change) => {
-            let catalog = configure(state.hot, change, current.as_deref())?;
+            let catalog = configure(ids, change, current.as_deref())?;
             let document = |body: String| document(MediaType::Json, body.into(), None);
             Ok(catalog.map(|catalog| catalog.map(document)))
         }
@@ -399,11 +407,16 @@ fn merged(
 /// The text of the catalog's document after `change`. `Some(None)`: there is none any more;
 /// `None`: it stays as it is.
 fn configure(
-    hot: &Hot,
+    ids: &NextId,
     change: &Configure,
     current: Option<&Document>,
 ) -> Result<Option<Option<String>>, String> {
-    let next_id = hot.next_id();
+    let next_id = ids.get();
+    let give = |catalog: &Catalog| {
+        let last = catalog.ids().max().unwrap_or_default();
+        ids.set(ids.get().max(last + 1));
+        Some(Some(catalog.to_text()))
+    };
     let (mut catalog, next_id) = match (current, change) {
         (Some(document), _) => (catalog::of(document)?, next_id),
         (None, Configure::Settings(_)) => (Catalog::new(next_id), next_id + 1),
@@ -414,13 +427,13 @@ fn configure(
         Configure::Settings(settings) if current.is_some() => catalog.check(settings)?,
         Configure::End(Ending::Drop) => return Ok(Some(None)),
         Configure::End(Ending::Empty) => {
-            return Ok(Some(Some(catalog.emptied(next_id).to_text())));
+            return Ok(give(&catalog.emptied(next_id)));
         }
         Configure::Cleared(id) if *id == catalog.id => return Ok(Some(None)),
         _ => {}
     }
     catalog.configure(change, next_id)?;
-    Ok(Some(Some(catalog.to_text())))
+    Ok(give(&catalog))
 }
 
 /// Creates a collection on its first write, with the document that describes it.

@@ -86,7 +86,7 @@ pub enum SettingsError {
         got: String,
     },
     /// A member that does not exist.
-    #[error("settings: {at} has no \"{got}\"{}; it can have {known}", meant(.got, .known))]
+    #[error("settings: {at} has no \"{got}\"; it can have {known}{}", meant(.got, .known))]
     Unknown {
         /// Where.
         at: String,
@@ -283,7 +283,7 @@ fn meant(got: &str, known: &str) -> String {
     };
     let nearest = known.split(", ").max_by_key(likeness);
     let nearest = nearest.filter(|name| 2 * likeness(name) >= name.len());
-    nearest.map(|name| format!("; did you mean \"{name}\"?")).unwrap_or_default()
+    nearest.map(|name| format!("; perhaps \"{name}\" was meant")).unwrap_or_default()
 }
 
 fn history_json(history: History) -> String {

@@ -247,9 +247,9 @@ fn bytes_of_a_transaction() {
     let mut left = TRANSACTION_BYTES_MAX;
     for at in ["a", "b", "c", "d"] {
         // A write counts with the most that its names and meta could take.
-        let bytes = DOCUMENT_BYTES_MAX.min(left - 300);
+        let bytes = DOCUMENT_BYTES_MAX.min(left - 320);
         stage(&mut transaction, at, body(bytes)).unwrap();
-        left -= bytes + 300;
+        left -= bytes + 320;
     }
     let beyond = stage(&mut transaction, "e", body(4000));
     assert!(matches!(beyond, Err(StageError::TransactionTooLarge)), "{beyond:?}");

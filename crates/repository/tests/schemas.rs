@@ -134,5 +134,5 @@ fn a_schema_that_is_none_is_no_setting() {
     };
     assert_eq!(error.pointer(), "/schema/type");
     let misspelt = Settings::from_json(r#"{"shema":{}}"#).unwrap_err();
-    assert!(misspelt.to_string().contains("did you mean \"schema\"?"), "{misspelt}");
+    assert!(misspelt.to_string().contains("perhaps \"schema\" was meant"), "{misspelt}");
 }

@@ -533,3 +533,36 @@ fn collections_and_indexes_are_bounded() {
     assert!(is_refused(put(&["beyond".to_owned()])));
     assert!(put(&names[..10]).is_ok(), "those that are there can be written");
 }
+
+/// They are all planned before the first is made.
+#[test]
+fn collections_that_one_transaction_makes_have_ids_of_their_own() {
+    let bench = Bench::new();
+    let repository = bench.repository();
+    let indexed = Settings::from_json(r#"{"indexes":[{"name":"by_n","paths":[{"path":"/n"}]}]}"#);
+    let indexed = indexed.unwrap();
+    let mut transaction = repository.begin().unwrap();
+    let put = |transaction: &mut Transaction, name: &str| {
+        let body = Bytes::from(format!("{{\"n\":\"{name}\"}}"));
+        transaction.put(&named(name), &key("a"), MediaType::Json, body, None).unwrap();
+    };
+    put(&mut transaction, "first");
+    for name in ["second", "third"] {
+        transaction.configure(&named(name), &indexed).unwrap();
+    }
+    put(&mut transaction, "fourth");
+    must_commit(transaction);
+    let mut transaction = repository.begin().unwrap();
+    for name in ["second", "third"] {
+        put(&mut transaction, name);
+    }
+    must_commit(transaction);
+    bench.checkpoint().unwrap();
+    bench.evict();
+    for name in ["first", "second", "third", "fourth"] {
+        let read = repository.begin().unwrap().get(&named(name), &key("a")).unwrap().unwrap();
+        assert_eq!(text(&read), format!("{{\"n\":\"{name}\"}}"));
+    }
+    harness::indexes::build(&bench);
+    harness::verified(&bench.stop());
+}

@@ -139,14 +139,15 @@ fn names_that_name_nothing() {
 fn the_methods_of_each_resource() {
     let site = Site::start();
     for (path, allow, wrong) in [
-        ("/db/notes/a", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "POST"),
-        ("/db/notes", "POST, GET, HEAD, PUT, PATCH, OPTIONS", "DELETE"),
-        ("/db", "GET, HEAD, OPTIONS", "PUT"),
-        ("/tx", "POST, OPTIONS", "PUT"),
-        ("/healthz", "GET, HEAD, OPTIONS", "DELETE"),
+        ("/db/notes/a", "GET, HEAD, PUT, PATCH, DELETE, POST, OPTIONS", None),
+        ("/db/notes", "POST, GET, HEAD, PUT, PATCH, DELETE, OPTIONS", None),
+        ("/db", "GET, HEAD, OPTIONS", Some("PUT")),
+        ("/tx", "POST, OPTIONS", Some("PUT")),
+        ("/healthz", "GET, HEAD, OPTIONS", Some("DELETE")),
     ] {
         let options = site.ask(&bare("OPTIONS", path, ""));
         assert_eq!((options.status, options.field("allow")), (204, Some(allow)), "{path}");
+        let Some(wrong) = wrong else { continue };
         let refused = site.ask(&bare(wrong, path, ""));
         assert_eq!(refused.problem(), "method-not-allowed", "{path}");
         assert_eq!((refused.status, refused.field("allow")), (405, Some(allow)), "{path}");

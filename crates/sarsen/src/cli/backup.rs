@@ -107,7 +107,7 @@ const FLAGS: &[Flag<BackupArguments>] = &[
             arguments.rate = Some(value::size(value)?.max(RATE_MIN));
             Ok(())
         }),
-        about: "at most so many bytes a second, at least 1M [as fast as it goes]",
+        about: "at most so many bytes a second; at least 1M [no bound]",
     },
     Flag {
         long: "list",
