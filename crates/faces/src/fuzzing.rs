@@ -1,5 +1,7 @@
 //! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
+use crate::atom::{proposal, publication};
+use crate::http::atom::path::{Resource, locate};
 use crate::patch::{JsonPatch, MergePatch, Refused};
 
 /// Why a patch came to nothing.
@@ -33,4 +35,18 @@ pub fn json_patch(document: &str, patch: &[u8]) -> Result<String, Refusal> {
 pub fn merge_patch(document: Option<&str>, patch: &[u8]) -> Result<String, Refusal> {
     let patch = MergePatch::parse(patch).map_err(|error| Refusal::Malformed(error.to_string()))?;
     Ok(patch.apply(document)?)
+}
+
+/// The publication and the name of the entry that a path names, and the path that the server gives
+/// it.
+pub fn atom_member(path: &str) -> Option<(String, String, String)> {
+    let Ok(Resource::Entry(place)) = locate(path) else { return None };
+    let of = format!("entries/{}", publication::segment(&place.member));
+    let path = publication::path(&place.publication, &of);
+    Some((place.publication, place.member, path))
+}
+
+/// The name that a publication gets by its title.
+pub fn atom_name(title: &str) -> Option<String> {
+    proposal::name_of(title)
 }

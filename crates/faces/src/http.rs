@@ -4,6 +4,8 @@
 
 mod accept;
 mod app;
+pub(crate) mod atom;
+mod basic;
 mod bearer;
 pub(crate) mod body;
 mod collections;

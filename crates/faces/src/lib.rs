@@ -10,6 +10,7 @@
 
 mod acceptable;
 pub mod access;
+mod atom;
 mod collections;
 mod dispatch;
 mod doors;

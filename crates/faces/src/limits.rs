@@ -325,3 +325,34 @@ pub const FEED_POSITION_EVERY: Duration = Duration::from_secs(5);
 
 /// Collections that one stream or page names. More: 400.
 pub const FEED_COLLECTIONS_MAX: usize = 32;
+
+/// Members on a page of a collection or feed that does not say how many.
+pub const ATOM_PAGE: usize = 25;
+
+/// Most members on a page. More are asked for: 400.
+pub const ATOM_PAGE_MAX: usize = 100;
+
+/// Largest content, in bytes, of an entry or publication that is read on the reactor. Larger: on
+/// another thread.
+pub const ATOM_INLINE_BYTES_MAX: usize = 64 << 10;
+
+/// Names that are tried for a member or publication: the wish, then the wish with numbers. When all
+/// are taken it gets a name that was drawn.
+pub const ATOM_SUFFIXES_MAX: u32 = 10;
+
+/// How long it is known of a member that it was deleted: a year. Later it is 404 instead of 410, and
+/// gone from the feed of changes.
+pub const ATOM_GONE_KEPT_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
+
+/// Publications in the service document and the OPML of all. Others, in the order of their names,
+/// are not told there; they are as they were.
+pub const PUBLICATIONS_TOLD_MAX: usize = repository::limits::RANGE_DOCUMENTS_MAX;
+
+/// Longest name of a publication, in bytes. A longer title is cut off for it.
+pub const PUBLICATION_NAME_BYTES_MAX: usize = 64;
+
+/// Longest title, subtitle, author or language of a publication, in bytes. Longer: 422.
+pub const PUBLICATION_TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// Categories that a publication lists, and media ranges that it takes. More: 422.
+pub const PUBLICATION_CATEGORIES_MAX: usize = 1_000;

@@ -3,6 +3,7 @@
 //! and the workers. Which reactor gets a connection is decided in `listener`.
 
 use crate::access::Guard;
+use crate::atom::Atom;
 use crate::feed::News;
 use crate::gate::Gate;
 use crate::http::body::Room;
@@ -33,6 +34,8 @@ pub(crate) struct Reactor {
     pub pool: Option<Arc<gem::Pool>>,
     /// The application that they serve.
     pub app: Option<gem::AppReader>,
+    /// What publishing shares.
+    pub atom: Arc<Atom>,
     pub gate: Gate,
     pub mailbox: Arc<Mailbox>,
     /// What wakes those who read the feed.

@@ -1,6 +1,7 @@
 //! The server: starts the reactors and the listener, and ends them. It serves nothing itself.
 
 use crate::access::{Access, Guard, TokenFile, TokenFileError, reach};
+use crate::atom::Atom;
 use crate::doors::Doors;
 use crate::feed::News;
 use crate::gate::Gate;
@@ -66,6 +67,9 @@ pub struct ServerOptions {
     pub cors_origins: Vec<String>,
     /// What pages are told while their application is edited, if it is.
     pub live: Option<Live>,
+    /// Whether the first entry for a publication makes it; if not given, where only this machine
+    /// can reach the server.
+    pub atom_on_demand: Option<bool>,
     /// What is told among the metrics besides.
     pub others: Option<OtherFigures>,
 }
@@ -114,6 +118,7 @@ impl ServerOptions {
             timeouts: Timeouts::default(),
             cors_origins: Vec::new(),
             live: None,
+            atom_on_demand: None,
             others: None,
         }
     }
@@ -207,6 +212,7 @@ pub struct Server {
     drain: watch::Sender<Option<Instant>>,
     reactors: Vec<JoinHandle<usize>>,
     observer: Arc<Observer>,
+    atom: Arc<Atom>,
     /// Ends once what the reactors gave it is written.
     log: LogWriter,
     _watch: Watch,
@@ -246,9 +252,10 @@ impl Server {
         let counts = Arc::clone(&observer.connections);
         let doors = Doors::new(&options, Arc::clone(&proxies), counts)?;
         let (local_addr, tls_addr) = (doors.local_addr, doors.tls_addr);
+        let atom = Arc::new(Atom::new(options.atom_on_demand.unwrap_or(doors.are_local)));
         let reactors = Vec::new();
         let mut server =
-            Self { local_addr, tls_addr, drain, reactors, observer, log, _watch: watch };
+            Self { local_addr, tls_addr, drain, reactors, observer, atom, log, _watch: watch };
         let mut desks = Vec::new();
         let mut seeds = Vec::new();
         for number in 0..options.reactors {
@@ -342,6 +349,7 @@ struct Seed {
     /// Whether only this machine can reach the server.
     is_local: bool,
     reply_memory_bytes: usize,
+    atom: Arc<Atom>,
 }
 
 impl Seed {
@@ -372,6 +380,7 @@ impl Seed {
             tls: None,
             is_local: true,
             reply_memory_bytes: options.reply_memory_bytes,
+            atom: Arc::clone(&server.atom),
         }
     }
 
@@ -421,6 +430,7 @@ impl Seed {
             repository: self.repository,
             app: self.pool.as_ref().map(|pool| pool.app_reader()),
             pool: self.pool,
+            atom: self.atom,
             gate: Gate::new(Arc::clone(&self.mailbox)),
             mailbox: self.mailbox,
             news: self.news,

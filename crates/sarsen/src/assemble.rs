@@ -237,6 +237,7 @@ fn server_options(arguments: &ServeArguments) -> ServerOptions {
         proxy_fields: arguments.proxy_fields,
         connections_max: memcached_faces::connections(arguments).0,
         tokens: Some(TokenFile::of(&arguments.data)),
+        atom_on_demand: arguments.atom_on_demand.then_some(true),
         insecure_no_tls: arguments.insecure_no_tls,
         cors_origins: arguments.cors_origins.clone(),
         access_log: arguments.access_log.clone(),

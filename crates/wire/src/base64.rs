@@ -14,7 +14,7 @@ const VALUES: [u8; 256] = {
 };
 
 /// Appends `bytes` as text.
-pub(crate) fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
     for group in bytes.chunks(3) {
         let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
         let bits = at(0) << 16 | at(1) << 8 | at(2);
@@ -45,6 +45,14 @@ pub(crate) fn decode(text: &[u8], out: &mut [u8]) -> Option<usize> {
     let end = length + 3 - padding;
     out.get_mut(length..end)?.copy_from_slice(&bytes[..3 - padding]);
     Some(end)
+}
+
+/// The bytes that `text` stands for; none if it is no Base64, or stands for nothing.
+pub fn to_bytes(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; text.len() / 4 * 3];
+    let length = decode(text, &mut bytes)?;
+    bytes.truncate(length);
+    Some(bytes)
 }
 
 fn decode_group(digits: [u8; 4]) -> Option<[u8; 3]> {

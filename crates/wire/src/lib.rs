@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atom;
-mod base64;
+pub mod base64;
 pub mod events;
 pub mod frames;
 pub mod limits;

@@ -64,15 +64,42 @@ pub enum Pattern {
     Prefix(String),
     /// One.
     Exact(CollectionName),
+    /// `atom/name`: a publication.
+    Publication(String),
+    /// `atom/prefix*`: publications whose names start so.
+    Publications(String),
 }
 
 impl Pattern {
     fn covers(&self, collection: &str) -> bool {
         match self {
             Self::Every => true,
-            Self::Prefix(prefix) => collection.starts_with(prefix.as_str()),
+            // A publication is none of the collections.
+            Self::Prefix(prefix) => {
+                collection.starts_with(prefix.as_str()) && !collection.contains('/')
+            }
             Self::Exact(name) => name.as_str() == collection,
+            Self::Publication(name) => {
+                collection.strip_prefix(PUBLICATIONS).is_some_and(|found| found == name)
+            }
+            Self::Publications(prefix) => {
+                let found = collection.strip_prefix(PUBLICATIONS);
+                found.is_some_and(|found| found.starts_with(prefix.as_str()))
+            }
         }
+    }
+}
+
+/// How names of publications begin among those of collections.
+const PUBLICATIONS: &str = "atom/";
+
+fn publication(text: &str) -> Option<Pattern> {
+    let stem = text.strip_suffix('*').unwrap_or(text);
+    // The start of a name may end with what lies between words.
+    let is_name = crate::atom::proposal::is_name(stem.trim_end_matches('-'));
+    match stem.len() == text.len() {
+        true => is_name.then(|| Pattern::Publication(stem.to_owned())),
+        false => (is_name || stem.is_empty()).then(|| Pattern::Publications(stem.to_owned())),
     }
 }
 
@@ -82,6 +109,10 @@ impl FromStr for Pattern {
     fn from_str(text: &str) -> Result<Self, GrantError> {
         if text == "*" {
             return Ok(Self::Every);
+        }
+        if let Some(publications) = text.strip_prefix(PUBLICATIONS) {
+            return publication(publications)
+                .ok_or_else(|| GrantError::Pattern { got: text.to_owned() });
         }
         let stem = text.strip_suffix('*').unwrap_or(text);
         // The start of a collection's name can be one itself.
@@ -97,6 +128,8 @@ impl fmt::Display for Pattern {
             Self::Every => f.write_str("*"),
             Self::Prefix(prefix) => write!(f, "{prefix}*"),
             Self::Exact(name) => name.fmt(f),
+            Self::Publication(name) => write!(f, "{PUBLICATIONS}{name}"),
+            Self::Publications(prefix) => write!(f, "{PUBLICATIONS}{prefix}*"),
         }
     }
 }
@@ -149,7 +182,7 @@ pub enum GrantError {
     /// It can be the name of no collection, nor the start of one.
     #[error(
         "a collection is given by its name (a to z, 0 to 9, - and _, starting with a letter), the \
-         start of its name and *, or * for all; got \"{got}\""
+         start of its name and *, or * for all; a publication by atom/ and the same; got \"{got}\""
     )]
     Pattern {
         /// What came.
@@ -197,15 +230,28 @@ mod tests {
             assert_eq!(grant.allows(collection, Need::Read), expected, "{collection}");
         }
         assert!(!grant.is_for_all());
+        let grant = self::grant(Scope::Write, &["atom/blog", "atom/a-*", "ato*"]);
+        for (name, expected) in [
+            ("atom/blog", true),
+            ("atom/blog2", false),
+            ("atom/a-b", true),
+            ("atom", true),
+            ("atom/other", false),
+            ("blog", false),
+        ] {
+            assert_eq!(grant.allows(name, Need::Write), expected, "{name}");
+        }
         assert!(self::grant(Scope::Read, &["*"]).allows("any", Need::Read));
     }
 
     #[test]
     fn patterns_are_written_as_they_are_read() {
-        for text in ["*", "a*", "notes", "img-*"] {
+        for text in ["*", "a*", "notes", "img-*", "atom/blog", "atom/*", "atom/a-*"] {
             assert_eq!(text.parse::<Pattern>().unwrap().to_string(), text);
         }
-        for text in ["", "**", "a*b", "*a", "Notes", "_system", "_*", "a/b", "9*"] {
+        for text in
+            ["", "**", "a*b", "*a", "Notes", "_system", "_*", "a/b", "9*", "atom/A", "atom/"]
+        {
             let error = text.parse::<Pattern>().unwrap_err();
             assert!(error.to_string().contains(&format!("\"{text}\"")), "{error}");
         }

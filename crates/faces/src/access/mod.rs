@@ -27,6 +27,8 @@ use std::sync::Arc;
 pub(crate) enum Principal {
     /// Whoever can reach the server: no token is configured and only this machine can.
     Anyone,
+    /// Whoever sends no token where some things are for everybody.
+    Public,
     /// The holder of a token.
     Holder(Arc<Token>),
 }
@@ -36,6 +38,7 @@ impl Principal {
     pub(crate) fn allows(&self, collection: &str, need: Need) -> bool {
         match self {
             Self::Anyone => true,
+            Self::Public => false,
             Self::Holder(token) => token.grant.allows(collection, need),
         }
     }
@@ -45,16 +48,29 @@ impl Principal {
         if self.allows(collection, need) {
             return Ok(());
         }
+        self.require_known()?;
         let scope = need.scope().as_str();
         let detail =
             format!("this needs a token with scope {scope} for the collection {collection}");
         Err(Problem::new(Kind::InsufficientScope, detail))
     }
 
+    /// For what is not for everybody.
+    pub(crate) fn require_known(&self) -> Result<(), Problem> {
+        match self {
+            Self::Public => {
+                let detail = "send a token as Authorization: Bearer, or as the password of \
+                              Authorization: Basic; `sarsen token create` makes one";
+                Err(Problem::new(Kind::Unauthorized, detail))
+            }
+            Self::Anyone | Self::Holder(_) => Ok(()),
+        }
+    }
+
     /// The id of the token that it holds.
     pub(crate) fn token_id(&self) -> Option<&str> {
         match self {
-            Self::Anyone => None,
+            Self::Anyone | Self::Public => None,
             Self::Holder(token) => Some(&token.id),
         }
     }
@@ -62,6 +78,7 @@ impl Principal {
     /// For what is about the server and no collection.
     pub(crate) fn require_all(&self) -> Result<(), Problem> {
         match self {
+            Self::Public => self.require_known(),
             Self::Holder(token) if !token.grant.is_for_all() => {
                 let detail = "this needs a token for every collection (--collections '*')";
                 Err(Problem::new(Kind::InsufficientScope, detail))

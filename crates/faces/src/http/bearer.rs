@@ -17,6 +17,11 @@ pub(crate) fn principal(parts: &Parts, guard: &Guard, from: IpAddr) -> Result<Pr
         let detail = "send Authorization: Bearer and a token; `sarsen token create` makes one";
         return Err(Problem::new(Kind::Unauthorized, detail));
     };
+    holder(text, guard, from)
+}
+
+/// Who holds the token `text`, which came in whatever way.
+pub(super) fn holder(text: &[u8], guard: &Guard, from: IpAddr) -> Result<Principal, Problem> {
     let known = match text.len() == TOKEN_CHARACTERS {
         true => guard.recognise(text),
         false => Known::Malformed,
@@ -61,7 +66,7 @@ pub(crate) fn recognised(parts: &Parts, guard: &Guard, from: IpAddr) -> Option<P
 }
 
 /// The token of a request, if it has one. The scheme's name is in any case (RFC 9110 §11.1).
-fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let mut lines = headers.get_all(AUTHORIZATION).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     if lines.next().is_some() {
@@ -78,7 +83,7 @@ fn after_scheme(line: &HeaderValue) -> Option<&[u8]> {
 
 /// URIs are written down by browsers, proxies and servers (RFC 6750 §5.3), so a token in one has
 /// been given away.
-fn refuse_in_uri(uri: &Uri) -> Result<(), Problem> {
+pub(super) fn refuse_in_uri(uri: &Uri) -> Result<(), Problem> {
     let Some(query) = uri.query() else { return Ok(()) };
     let names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default());
     if names.into_iter().any(|name| name.eq_ignore_ascii_case("access_token")) {

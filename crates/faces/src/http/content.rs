@@ -13,6 +13,11 @@ const EXPECTED: &str = "send Content-Type: application/json for a JSON document,
 
 /// The media type to store, or why the content cannot be stored.
 pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
+    parse(stated(headers)?)
+}
+
+/// The Content-Type of content that is whole and in no coding, as it was sent.
+pub(super) fn stated(headers: &HeaderMap) -> Result<&str, Problem> {
     // Stored as it is, the content would be served without its coding (RFC 9110 §8.4).
     if is_coded(headers) {
         return Err(unsupported("Content-Encoding is not supported: send the content uncoded"));
@@ -23,7 +28,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
         return Err(Problem::new(Kind::BadRequest, detail));
     }
     let text = content_type(headers)?;
-    parse(text.ok_or_else(|| unsupported(format!("it is not type/subtype: {EXPECTED}")))?)
+    text.ok_or_else(|| unsupported(format!("it is not type/subtype: {EXPECTED}")))
 }
 
 /// The Content-Type; `None`: it is not well formed.

@@ -77,7 +77,8 @@ impl Origins {
             return Grant::Nothing;
         }
         let template = match path::locate(parts.uri.path()) {
-            Ok(Resource::App) => return Grant::Nothing,
+            // What publishing shows is for programs and readers, not for pages of others.
+            Ok(Resource::App | Resource::Atom) => return Grant::Nothing,
             Ok(Resource::Document(_)) => Some(Template::Document),
             Ok(Resource::Collections) => Some(Template::Collections),
             Ok(Resource::Collection(_)) => Some(Template::Collection),

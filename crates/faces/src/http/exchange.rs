@@ -8,7 +8,7 @@ use crate::http::forwarded::Asker;
 use crate::http::outgoing::Outgoing;
 use crate::http::rest::{self, Route};
 use crate::http::upload::{self, Arrived, Received};
-use crate::http::{app, body, download, feed, files, framing, live, page};
+use crate::http::{app, atom, body, download, feed, files, framing, live, page};
 use crate::operation::{Executed, Outcome};
 use crate::problem::Problem;
 use crate::surface::Template;
@@ -59,6 +59,10 @@ pub(super) async fn answer(
         Route::Write(write) => {
             let read = body::read(body, reactor).await?;
             (Call::Native(write.with_body(read.bytes, reactor).await?), Some(read.reserved))
+        }
+        Route::Atom => {
+            let request = atom::Request { parts, asker, principal, reactor };
+            return atom::serve(request, body).await.map(Settled::Page);
         }
         Route::App if reactor.live.is_some() && live::owns(parts.uri.path()) => {
             let live = reactor.live.as_ref().ok_or_else(Problem::not_found)?;

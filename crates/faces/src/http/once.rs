@@ -32,7 +32,7 @@ pub(crate) fn name(parts: &Parts) -> Result<Option<Name>, Problem> {
     // A name is one asker's own: what others call theirs is nothing to it.
     let asker = match parts.extensions.get::<Principal>() {
         Some(Principal::Holder(token)) => token.id.as_str(),
-        Some(Principal::Anyone) | None => "",
+        Some(Principal::Anyone | Principal::Public) | None => "",
     };
     let key = Key::new(&format!("{asker}:{key}"))
         .map_err(|error| Problem::new(Kind::BadRequest, error.to_string()))?;

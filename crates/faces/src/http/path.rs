@@ -9,8 +9,10 @@
 //! - Collections whose name starts with `_` are Sarsen's own. They are 404 and not 403: what is in
 //!   them, and whether they exist, is nobody's business.
 //! - `/tx` takes lists of operations, `/feed` tells what was committed.
+//! - `/atom` and what is below it belong to publishing (`atom/path`).
 //! - Every other path belongs to the application and is passed on as it came.
 
+use crate::http::atom;
 use crate::http::page::Page;
 use crate::operation::Place;
 use crate::problem::{Kind, Problem};
@@ -44,6 +46,8 @@ pub(crate) enum Resource {
     Transactions,
     /// What was committed.
     Feed,
+    /// Something of publishing.
+    Atom,
     /// `*`, the server as a whole (RFC 9110 §9.3.7).
     Server,
     /// Something of the application's.
@@ -73,6 +77,7 @@ fn elsewhere(path: &str) -> Result<Resource, Problem> {
         "*" => Ok(Resource::Server),
         "/tx" => Ok(Resource::Transactions),
         "/feed" => Ok(Resource::Feed),
+        _ if atom::path::owns(path) => Ok(Resource::Atom),
         "/db" => Ok(Resource::Collections),
         _ => Ok(Page::at(path).map_or(Resource::App, Resource::Page)),
     }

@@ -116,6 +116,18 @@ fn content_location(uri: &Uri) -> HeaderValue {
     }
 }
 
+/// The fields of a reply that shows a commit, and of one that made it.
+pub(super) fn describe_write(
+    commit: CommitNumber,
+    durability: Option<Durability>,
+    headers: &mut HeaderMap,
+) {
+    headers.insert(SARSEN_COMMIT, number(commit));
+    if let Some(durability) = durability {
+        headers.insert(SARSEN_DURABILITY, HeaderValue::from_static(level(durability)));
+    }
+}
+
 /// RFC 7240 §3.
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
@@ -197,7 +209,7 @@ fn number(number: CommitNumber) -> HeaderValue {
 }
 
 /// A strong entity tag: the version in quotes.
-fn etag(version: CommitNumber) -> HeaderValue {
+pub(super) fn etag(version: CommitNumber) -> HeaderValue {
     // Long enough for the quotes and the 20 digits of the largest number.
     let mut text = [0; 22];
     let mut rest = &mut text[..];
@@ -207,7 +219,7 @@ fn etag(version: CommitNumber) -> HeaderValue {
 }
 
 /// Rounded down to whole seconds, as the preconditions are.
-fn http_date(time: Timestamp) -> HeaderValue {
+pub(super) fn http_date(time: Timestamp) -> HeaderValue {
     // The last second of the year 9999: HTTP dates have no later one.
     const LAST_S: u64 = 253_402_300_799;
     let time = UNIX_EPOCH + Duration::from_secs((time.0 / 1_000).min(LAST_S));

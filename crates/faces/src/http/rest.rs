@@ -31,6 +31,8 @@ pub(crate) enum Route {
     Page(Page),
     /// It asks what was committed.
     Feed(Wanted),
+    /// It is for publishing, body and all.
+    Atom,
     /// It is for the application, body and all.
     App,
 }
@@ -59,6 +61,7 @@ pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
         Resource::Collection(name) => collection(parts, name),
         Resource::Transactions => transactions(parts),
         Resource::Feed => self::feed(parts),
+        Resource::Atom => Ok(Route::Atom),
         Resource::Page(page) => self::page(&parts.method, page),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
@@ -73,6 +76,7 @@ fn is_guarded(resource: &Resource) -> bool {
         | Resource::Collections
         | Resource::Collection(_)
         | Resource::Transactions
+        | Resource::Atom
         | Resource::Feed => true,
         Resource::Page(page) => *page == Page::Metrics,
         Resource::Server | Resource::App => false,
@@ -207,7 +211,7 @@ fn page(method: &Method, page: Page) -> Result<Route, Problem> {
 
 /// HTTP/1.1 takes a request that says nothing about its content for one without (RFC 9112 §6.3).
 /// Here that is a mistake, and storing nothing would be a bad answer to it (RFC 9110 §15.5.12).
-fn check_length(parts: &Parts) -> Result<(), Problem> {
+pub(super) fn check_length(parts: &Parts) -> Result<(), Problem> {
     let has = |name| parts.headers.contains_key(name);
     if parts.version >= Version::HTTP_2 || has(CONTENT_LENGTH) || has(TRANSFER_ENCODING) {
         return Ok(());

@@ -6,7 +6,7 @@ use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
 use crate::http::outgoing::Outgoing;
-use crate::http::{bearer, exchange, live, path, reply, wishes};
+use crate::http::{atom, basic, bearer, exchange, live, path, reply, wishes};
 use crate::limits;
 use crate::live::Live;
 use crate::observe::access_log::Entry;
@@ -50,6 +50,9 @@ pub(crate) async fn respond(
     if note.principal.token_id().is_some() {
         keep_private(response.headers_mut());
     }
+    if visit.kind == Kind::Atom && response.status() == hyper::StatusCode::UNAUTHORIZED {
+        atom::challenge(response.headers_mut());
+    }
     grant.add(response.headers_mut());
     if let Some(id) = id {
         response.headers_mut().insert(request::X_REQUEST_ID, id);
@@ -74,6 +77,7 @@ fn identify(
         | Kind::Transaction
         | Kind::Feed
         | Kind::Metrics => bearer::principal(parts, &reactor.guard, client),
+        Kind::Atom => basic::principal(parts, &reactor.guard, client),
         _ => Ok(Principal::Anyone),
     }
 }

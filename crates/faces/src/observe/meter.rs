@@ -14,6 +14,7 @@ pub(crate) enum Kind {
     Collections,
     Transaction,
     Feed,
+    Atom,
     Health,
     Readiness,
     Metrics,
@@ -24,12 +25,13 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Every one, in order.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Document,
         Self::Collection,
         Self::Collections,
         Self::Transaction,
         Self::Feed,
+        Self::Atom,
         Self::Health,
         Self::Readiness,
         Self::Metrics,
@@ -53,6 +55,8 @@ impl Kind {
             "/metrics" => Self::Metrics,
             "/openapi.json" => Self::Description,
             "/errors" => Self::Problems,
+            "/atom" => Self::Atom,
+            _ if path.starts_with("/atom/") => Self::Atom,
             _ if path.starts_with("/errors/") => Self::Problems,
             _ => Self::Other,
         }
@@ -66,6 +70,7 @@ impl Kind {
             Self::Collections => "collections",
             Self::Transaction => "transaction",
             Self::Feed => "feed",
+            Self::Atom => "atom",
             Self::Health => "health",
             Self::Readiness => "readiness",
             Self::Metrics => "metrics",

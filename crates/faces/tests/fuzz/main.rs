@@ -17,6 +17,11 @@ fn json_patches() {
 }
 
 #[test]
+fn atom_paths() {
+    smoke(targets::targets(), "atom-path", 30_000);
+}
+
+#[test]
 fn merge_patches() {
     smoke(targets::targets(), "merge-patch", 20_000);
 }

@@ -57,6 +57,8 @@ pub struct ServeArguments {
     pub cache_threads: Option<usize>,
     /// Largest value of the cache in bytes; memcached's if not given.
     pub cache_item_max: Option<u64>,
+    /// Whether the first entry for a publication makes it where other machines reach the server, too.
+    pub atom_on_demand: bool,
     /// Whether tokens may come from other machines without TLS.
     pub insecure_no_tls: bool,
     /// Where requests are written down.
@@ -95,6 +97,7 @@ impl Default for ServeArguments {
             cache_memory: CACHE_MEMORY_BYTES_DEFAULT,
             cache_threads: None,
             cache_item_max: None,
+            atom_on_demand: false,
             insecure_no_tls: false,
             access_log: None,
             cors_origins: Vec::new(),
@@ -325,6 +328,12 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "largest value of the cache [1M less 512 bytes]",
     },
     Flag {
+        long: "atom-on-demand",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.atom_on_demand = true),
+        about: "let a first entry make its publication",
+    },
+    Flag {
         long: "insecure-no-tls",
         short: None,
         takes: Takes::Nothing(|arguments| arguments.insecure_no_tls = true),
@@ -422,6 +431,7 @@ mod tests {
             cache_memory: 1 << 30,
             cache_threads: Some(2),
             cache_item_max: Some(4 << 20),
+            atom_on_demand: true,
             insecure_no_tls: true,
             access_log: Some(AccessLogTarget::File("a.log".into())),
             cors_origins: vec!["https://a.example".into(), "*".into()],
@@ -433,7 +443,7 @@ mod tests {
                     --reserve 0 --retain 0 --archive /b --archive-hold 2M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
-        let more = "--insecure-no-tls --access-log a.log --log debug --development --watch \
+        let more = "--atom-on-demand --insecure-no-tls --access-log a.log --log debug --development --watch \
                     --cors-origin https://a.example --cors-origin *";
         let cache = "--memcached 127.0.0.1:0 --memcached unix:/s --memcached-auth /a \
                      --memcached-idle 10m --cache-memory 1G --cache-threads 2 --cache-item-max 4M \

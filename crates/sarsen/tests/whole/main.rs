@@ -5,6 +5,7 @@ mod abuse;
 mod admin;
 mod app_tests;
 mod archive;
+mod atom;
 mod audits;
 mod backup;
 mod bad_input;

@@ -1,11 +1,12 @@
 //! What each target does with the bytes that it is given, and what must be so whatever they are.
 //! A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
+mod atom;
 mod patch;
 
 use crate::target::Target;
 
 /// All of them.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
-    patch::TARGETS.iter()
+    patch::TARGETS.iter().chain(atom::TARGETS)
 }

@@ -1,0 +1,269 @@
+//! A publication: what it is called, what it takes, and how it is read from and written to its
+//! document.
+
+use super::rows::{self, Names};
+use super::{Atom, Edited};
+use crate::problem::{Kind, Problem};
+use bytes::Bytes;
+use repository::{Document, KeyRandomness, MediaType, ReadError, Transaction};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::sync::Arc;
+use wire::atom::service::Collection;
+use wire::atom::{Categories, Category};
+
+/// A publication.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Publication {
+    /// Its part of paths.
+    pub name: String,
+    /// `atom:id` of its feeds.
+    pub id: String,
+    pub title: String,
+    pub subtitle: Option<String>,
+    /// The author of entries that name none; its title, if it has none.
+    pub author: Option<String>,
+    /// The language of title and subtitle.
+    pub lang: Option<String>,
+    /// Media ranges that its media collection takes.
+    pub accepts: Vec<String>,
+    /// The categories that its entries may have, or must.
+    pub categories: Categories,
+    /// Whether writes over what is there need If-Match.
+    pub is_strict: bool,
+    /// Whether who reads it needs a token, too.
+    pub is_private: bool,
+    /// Microseconds since 1970.
+    pub made: u64,
+}
+
+impl Publication {
+    /// One of this name with nothing but a title.
+    pub(crate) fn new(name: &str, title: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            accepts: vec!["*/*".to_owned()],
+            ..Self::default()
+        }
+    }
+
+    /// Who an entry is by that says nothing about it.
+    pub(crate) fn author(&self) -> &str {
+        self.author.as_deref().unwrap_or(&self.title)
+    }
+
+    /// Where its things are: `of` is `entries`, `media` and so on.
+    pub(crate) fn path(&self, of: &str) -> String {
+        path(&self.name, of)
+    }
+
+    /// The collection of entries, as its service document has it.
+    pub(crate) fn entries(&self) -> Collection {
+        let has_categories = self.categories.is_fixed || !self.categories.list.is_empty();
+        Collection {
+            title: self.title.clone(),
+            href: self.path("entries"),
+            accepts: vec![wire::atom::ENTRY_TYPE.to_owned()],
+            categories: if has_categories { vec![self.categories.clone()] } else { Vec::new() },
+        }
+    }
+
+    /// The collection of media, as its service document has it.
+    pub(crate) fn media(&self) -> Collection {
+        let accepts = match self.accepts.is_empty() {
+            // One that takes nothing has one empty element (RFC 5023 §8.3.4).
+            true => vec![String::new()],
+            false => self.accepts.clone(),
+        };
+        Collection {
+            title: format!("{} (media)", self.title),
+            href: self.path("media"),
+            accepts,
+            categories: Vec::new(),
+        }
+    }
+
+    /// Its settings, as they may be sent to change it: JSON.
+    pub(crate) fn settings(&self) -> String {
+        let mut json = self.to_json();
+        let members = json.as_object_mut().expect("it is an object");
+        members.remove("id");
+        members.remove("made");
+        json.to_string()
+    }
+
+    fn to_json(&self) -> Value {
+        let category =
+            |one: &Category| json!({ "term": one.term, "scheme": one.scheme, "label": one.label });
+        let list: Vec<Value> = self.categories.list.iter().map(category).collect();
+        json!({
+            "id": self.id,
+            "title": self.title,
+            "subtitle": self.subtitle,
+            "author": self.author,
+            "lang": self.lang,
+            "accepts": self.accepts,
+            "categories": {
+                "fixed": self.categories.is_fixed,
+                "scheme": self.categories.scheme,
+                "list": list,
+            },
+            "strict": self.is_strict,
+            "private": self.is_private,
+            "made": self.made,
+        })
+    }
+
+    fn from_document(name: &str, document: &Document) -> Self {
+        let json: Value = serde_json::from_slice(&document.body).unwrap_or_default();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let category = |one: &Value| Category {
+            term: text(&one["term"]).unwrap_or_default(),
+            scheme: text(&one["scheme"]),
+            label: text(&one["label"]),
+        };
+        let categories = &json["categories"];
+        Self {
+            name: name.to_owned(),
+            id: text(&json["id"]).unwrap_or_default(),
+            title: text(&json["title"]).unwrap_or_default(),
+            subtitle: text(&json["subtitle"]),
+            author: text(&json["author"]),
+            lang: text(&json["lang"]),
+            accepts: json["accepts"].as_array().into_iter().flatten().filter_map(text).collect(),
+            categories: Categories {
+                href: None,
+                is_fixed: categories["fixed"] == true,
+                scheme: text(&categories["scheme"]),
+                list: categories["list"].as_array().into_iter().flatten().map(category).collect(),
+            },
+            is_strict: json["strict"] == true,
+            is_private: json["private"] == true,
+            made: json["made"].as_u64().unwrap_or(0),
+        }
+    }
+}
+
+/// The path of something of a publication.
+pub(crate) fn path(name: &str, of: &str) -> String {
+    let name = segment(name);
+    format!("/atom/{name}/{of}")
+}
+
+/// A name as a part of a path: whatever is not unreserved (RFC 3986 §2.3) is percent-encoded.
+pub(crate) fn segment(name: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if name.bytes().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    let mut encoded = String::with_capacity(3 * name.len());
+    for byte in name.bytes() {
+        match is_plain(byte) {
+            true => encoded.push(char::from(byte)),
+            false => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Cow::Owned(encoded)
+}
+
+/// Finds a publication, and its document.
+pub(crate) fn find(
+    tx: &mut Transaction,
+    names: &Names,
+    name: &str,
+) -> Result<Option<(Publication, Arc<Document>)>, ReadError> {
+    let Some(key) = rows::publication_key(name) else { return Ok(None) };
+    let found = tx.get(&names.publications, &key)?;
+    Ok(found.map(|found| (Publication::from_document(name, &found), found)))
+}
+
+/// Finds a publication, and what changes with all that is in it.
+pub(crate) fn with_head(
+    tx: &mut Transaction,
+    names: &Names,
+    name: &str,
+) -> Result<(Publication, Arc<Document>), Problem> {
+    let (publication, _) = find(tx, names, name)?.ok_or_else(|| missing(name))?;
+    let key = rows::publication_key(name).ok_or_else(|| missing(name))?;
+    let head = tx.get(&names.heads, &key)?.ok_or_else(|| missing(name))?;
+    Ok((publication, head))
+}
+
+/// All publications, by name, and what changes with their list.
+pub(crate) fn list(
+    tx: &mut Transaction,
+    names: &Names,
+) -> Result<(Vec<Publication>, Option<Arc<Document>>), ReadError> {
+    let range = repository::KeyRange::all();
+    let most = crate::limits::PUBLICATIONS_TOLD_MAX;
+    let found = tx.range(&names.publications, &range, repository::Direction::Ascending, most)?;
+    let read = |(key, document): &(repository::Key, Arc<Document>)| {
+        Publication::from_document(key.as_str(), document)
+    };
+    let publications = found.iter().map(read).collect();
+    Ok((publications, tx.get(&names.heads, &rows::all())?))
+}
+
+/// There is none of that name.
+pub(crate) fn missing(name: &str) -> Problem {
+    let detail = format!("there is no publication {name}; POST a title to /atom to make one");
+    Problem::new(Kind::NotFound, detail)
+}
+
+/// Makes a publication, whose name, title and settings are given.
+pub(crate) fn make(
+    tx: &mut Transaction,
+    atom: &Atom,
+    (given, drawn): (&Publication, Drawn),
+) -> Result<Publication, Problem> {
+    let edited = atom.edits.next(tx.time());
+    let id = urn(edited, drawn);
+    let made = Publication { id, made: edited.0, ..given.clone() };
+    write(tx, atom, &made)?;
+    rows::touch(tx, &atom.names, &rows::all())?;
+    Ok(made)
+}
+
+/// Writes a publication as it is.
+pub(crate) fn write(tx: &mut Transaction, atom: &Atom, made: &Publication) -> Result<(), Problem> {
+    let key = rows::publication_key(&made.name).ok_or_else(|| missing(&made.name))?;
+    // Text, lists and whole numbers look the same in canonical JSON.
+    let (publications, body) = (&atom.names.publications, Bytes::from(made.to_json().to_string()));
+    tx.put(publications, &key, MediaType::Json, body, None)?;
+    Ok(rows::touch(tx, &atom.names, &key)?)
+}
+
+/// What is drawn for a request before its transaction, so that it comes out the same in each try.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn {
+    /// For the part of its path.
+    pub key: KeyRandomness,
+    /// For the id.
+    pub id: u64,
+}
+
+impl Drawn {
+    pub(crate) fn draw() -> Result<Self, Problem> {
+        let mut bits = [0; 24];
+        getrandom::fill(&mut bits).map_err(|error| Problem::internal(&error))?;
+        let (key, id) = bits.split_at(16);
+        let (key, id) = (key.try_into().unwrap_or_default(), id.try_into().unwrap_or_default());
+        Ok(Self { key: KeyRandomness::new(u128::from_ne_bytes(key)), id: u64::from_ne_bytes(id) })
+    }
+}
+
+/// A name that nobody else has: a UUID of version 7, whose bits below a millisecond are
+/// microseconds (RFC 9562 §5.7, §6.2).
+pub(crate) fn urn(edited: Edited, drawn: Drawn) -> String {
+    let (ms, us) = (edited.0 / 1_000, edited.0 % 1_000);
+    let bits = drawn.id;
+    let fraction = us * 4096 / 1_000;
+    let low = (bits >> 48) as u16 & 0x3fff | 0x8000;
+    format!(
+        "urn:uuid:{:08x}-{:04x}-7{fraction:03x}-{low:04x}-{:012x}",
+        ms >> 16 & 0xffff_ffff,
+        ms & 0xffff,
+        bits & 0xffff_ffff_ffff
+    )
+}

@@ -1,0 +1,101 @@
+//! Media on their way in and out: in bounded memory, whatever their size.
+
+use super::answer::{self, Reply};
+use super::{Request, Sent, made, receive};
+use crate::access::Need;
+use crate::atom::media::{self, Medium};
+use crate::atom::member::Write;
+use crate::atom::{Place, run};
+use crate::http::{download, upload};
+use crate::problem::Problem;
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+use repository::{Content, Document, PinnedBlob};
+use std::sync::Arc;
+use wire::atom::media_type::essence;
+
+/// Creates media and its entry.
+pub(super) async fn create(
+    request: Request<'_>,
+    publication: String,
+    sent: Sent<'_>,
+) -> Result<Reply, Problem> {
+    let media_type = receive::medium(&request.parts.headers)?;
+    let (new, conditions) = (request.new(publication)?, request.conditions()?);
+    let title = receive::title(&request.parts.headers);
+    let atom = request.atom();
+    let received = upload::read(sent, request.reactor).await?;
+    let medium = Medium { media_type, content: content(received.content), title };
+    let done = run::run(request.reactor, false, move |runner| {
+        let write = Write { atom: &atom, conditions: &conditions };
+        Ok(runner.run(|tx| media::create(tx, (write, &new), &medium).map(made)))
+    });
+    answer::made(done.await?, request.parts, request.asker)
+}
+
+/// Replaces media.
+pub(super) async fn replace(
+    request: Request<'_>,
+    place: Place,
+    sent: Sent<'_>,
+) -> Result<Reply, Problem> {
+    let media_type = receive::medium(&request.parts.headers)?;
+    let (atom, conditions) = (request.atom(), request.conditions()?);
+    let received = upload::read(sent, request.reactor).await?;
+    let medium = Medium { media_type, content: content(received.content), title: None };
+    let done = run::run(request.reactor, false, move |runner| {
+        let write = Write { atom: &atom, conditions: &conditions };
+        Ok(runner.run(|tx| media::replace(tx, (write, &place), &medium).map(|()| None)))
+    });
+    Ok(answer::changed(done.await?, request.parts))
+}
+
+fn content(arrived: upload::Arrived) -> Content {
+    match arrived {
+        upload::Arrived::Bytes(bytes) => Content::Inline(bytes),
+        upload::Arrived::Blob(blob) => Content::Blob(blob),
+    }
+}
+
+/// What is to be sent of media.
+struct Shown {
+    document: Arc<Document>,
+    blob: Option<PinnedBlob>,
+    is_current: bool,
+}
+
+/// Shows media to whoever may see its entry: to all, if that is public.
+pub(super) async fn show(request: Request<'_>, place: Place) -> Result<Reply, Problem> {
+    let (atom, conditions) = (request.atom(), request.conditions()?);
+    let done = run::read(request.reactor, |tx| {
+        let found = media::read(tx, &atom.names, &place)?;
+        if found.publication.is_private || found.is_draft {
+            request.require(&place.publication, Need::Read)?;
+        }
+        let blob = tx.pin_blob(&found.document)?;
+        let is_current = super::is_current(&found.document, &conditions)?;
+        Ok(Shown { document: found.document, blob, is_current })
+    });
+    let done = done.await?;
+    let Shown { document, blob, is_current } = done.value;
+    if is_current {
+        return Ok(answer::not_modified(document.version, done.commit));
+    }
+    let commit = Some(done.commit);
+    let mut reply = match blob {
+        Some(blob) => {
+            download::blob((&document, blob), commit, request.parts, request.reactor).await?
+        }
+        None => download::inline(&document, commit, request.parts),
+    };
+    if is_active(document.media_type.as_str()) {
+        let attachment = HeaderValue::from_static("attachment");
+        reply.headers_mut().insert(CONTENT_DISPOSITION, attachment);
+    }
+    Ok(reply)
+}
+
+/// Whether a browser would run it, as a page of this server.
+fn is_active(media_type: &str) -> bool {
+    let essence = essence(media_type);
+    essence.eq_ignore_ascii_case("text/html") || wire::atom::media_type::is_xml(essence)
+}
