@@ -16,4 +16,9 @@ pub struct Exception {
 }
 
 /// All of them.
-pub const EXCEPTIONS: &[Exception] = &[];
+pub const EXCEPTIONS: &[Exception] = &[Exception {
+    rule: Rule::FunctionLength,
+    file: "crates/faces/src/problem.rs",
+    what: "`told`",
+    reason: "a table with a row for each problem, that the compiler holds to be complete",
+}];

@@ -340,8 +340,8 @@ pub const ATOM_INLINE_BYTES_MAX: usize = 64 << 10;
 /// are taken it gets a name that was drawn.
 pub const ATOM_SUFFIXES_MAX: u32 = 10;
 
-/// How long it is known of a member that it was deleted: a year. Later it is 404 instead of 410, and
-/// gone from the feed of changes.
+/// How long it is known of a member that it was deleted: a year. Later it is 404 instead of 410,
+/// and gone from the feed of changes.
 pub const ATOM_GONE_KEPT_MS: u64 = 365 * 24 * 60 * 60 * 1_000;
 
 /// Publications in the service document and the OPML of all. Others, in the order of their names,

@@ -19,8 +19,8 @@ use repository::{
     Repository, Retention,
 };
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -222,7 +222,13 @@ fn admin_socket(
     };
     let application = application.map(|app| app.name.clone());
     let repository = Some(Arc::clone(repository));
-    let commands = Commands { application, tasks, figures: Some(figures), repository };
+    let commands = Commands {
+        application,
+        tasks,
+        figures: Some(figures),
+        repository,
+        importing: Mutex::default(),
+    };
     let started = AdminSocket::start(&arguments.data, commands);
     started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()
 }

@@ -11,6 +11,7 @@ use crate::http::upload::{self, Arrived, Received};
 use crate::http::{app, atom, body, download, feed, files, framing, live, page};
 use crate::operation::{Executed, Outcome};
 use crate::problem::Problem;
+use crate::reactor::Reactor;
 use crate::surface::Template;
 use bytes::Bytes;
 use hyper::Response;
@@ -80,7 +81,12 @@ pub(super) async fn answer(
         request: app::request(parts, asker, Bytes::new()),
         principal: principal.token_id().map(str::to_owned),
     };
-    let answer = match dispatch(call, caller, reactor).await? {
+    settle(dispatch(call, caller, reactor).await?, parts, reactor).await
+}
+
+/// What streams is made a reply here.
+async fn settle(answer: Answer, parts: &Parts, reactor: &Reactor) -> Result<Settled, Problem> {
+    let answer = match answer {
         Answer::App(mut reply) if reply.blob.is_some() => {
             let blob = reply.blob.take().expect("it was looked at");
             let response = download::of_application((reply, blob), parts, reactor).await;

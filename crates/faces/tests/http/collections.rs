@@ -207,7 +207,7 @@ fn settings_that_are_wrong_are_told_by_their_place() {
     for (body, pointer, told) in [
         (r#"{"schema":{"type":"objekt"}}"#, "/schema/type", "a type is one of"),
         (r#"{"schema":{"$ref":"https://example.com/s"}}"#, "/schema/$ref", "nothing is fetched"),
-        (r#"{"indexes":[{"name":"a","pahts":[]}]}"#, "/indexes/0", r#"perhaps \"paths\" was meant"#),
+        (r#"{"indexes":[{"name":"a","pahts":[]}]}"#, "/indexes/0", r#"perhaps \"paths\" was"#),
         (r#"{"expiri":1}"#, "", r#"perhaps \"expiry\" was meant"#),
         (r#"{"conflict":"marge"}"#, "/conflict", "reject"),
     ] {

@@ -11,7 +11,7 @@ use repository::{BackupError, Progress, Repository};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -26,6 +26,8 @@ pub struct Commands {
     pub figures: Option<Sources>,
     /// What streams come from and go to.
     pub repository: Option<Arc<Repository>>,
+    /// Imports take turns: of one whose sender was killed the rest may still be coming in.
+    pub importing: Mutex<()>,
 }
 
 /// Why a request has no answer.
@@ -92,7 +94,10 @@ impl Commands {
             ("export", Some(repository)) => Ok(serve_export(repository, arguments, exchange)?),
             ("stats", Some(repository)) => Ok(stats::serve(repository, arguments, exchange)?),
             ("verify", Some(repository)) => Ok(verify::serve(repository, exchange)?),
-            ("import", Some(repository)) => Ok(serve_import(repository, arguments, exchange)?),
+            ("import", Some(repository)) => {
+                let _turn = self.importing.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(serve_import(repository, arguments, exchange)?)
+            }
             _ => Err(Refusal::Unknown { command: command.to_owned() }),
         }
     }

@@ -10,11 +10,18 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 fn start(folder: &Path) -> AdminSocket {
     let application = Some("notes".to_owned());
-    let commands = Commands { application, tasks: None, figures: None, repository: None };
+    let commands = Commands {
+        application,
+        tasks: None,
+        figures: None,
+        repository: None,
+        importing: Mutex::default(),
+    };
     AdminSocket::start(folder, commands).expect("the folder is this user's")
 }
 
@@ -129,7 +136,13 @@ fn a_folder_that_all_may_write_to_is_refused() {
     let error = Running::find(folder.path()).map(drop).unwrap_err();
     assert!(error.to_string().contains("mode 777"), "{error}");
     drop(server);
-    let commands = Commands { application: None, tasks: None, figures: None, repository: None };
+    let commands = Commands {
+        application: None,
+        tasks: None,
+        figures: None,
+        repository: None,
+        importing: Mutex::default(),
+    };
     let error = AdminSocket::start(folder.path(), commands).map(drop).unwrap_err();
     assert!(error.to_string().contains("make it 700"), "{error}");
 }

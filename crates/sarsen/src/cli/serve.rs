@@ -57,7 +57,7 @@ pub struct ServeArguments {
     pub cache_threads: Option<usize>,
     /// Largest value of the cache in bytes; memcached's if not given.
     pub cache_item_max: Option<u64>,
-    /// Whether the first entry for a publication makes it where other machines reach the server, too.
+    /// Whether the first entry makes a publication where other machines reach the server, too.
     pub atom_on_demand: bool,
     /// Whether tokens may come from other machines without TLS.
     pub insecure_no_tls: bool,
@@ -443,7 +443,8 @@ mod tests {
                     --reserve 0 --retain 0 --archive /b --archive-hold 2M";
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
-        let more = "--atom-on-demand --insecure-no-tls --access-log a.log --log debug --development --watch \
+        let more = "--atom-on-demand --insecure-no-tls --access-log a.log --log debug \
+            --development --watch \
                     --cors-origin https://a.example --cors-origin *";
         let cache = "--memcached 127.0.0.1:0 --memcached unix:/s --memcached-auth /a \
                      --memcached-idle 10m --cache-memory 1G --cache-threads 2 --cache-item-max 4M \

@@ -20,7 +20,7 @@ pub(super) async fn create(
     sent: Sent<'_>,
 ) -> Result<Reply, Problem> {
     let media_type = receive::medium(&request.parts.headers)?;
-    let (new, conditions) = (request.new(publication)?, request.conditions()?);
+    let (new, conditions) = (request.drawn_for(publication)?, request.conditions()?);
     let title = receive::title(&request.parts.headers);
     let atom = request.atom();
     let received = upload::read(sent, request.reactor).await?;

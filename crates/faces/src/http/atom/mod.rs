@@ -151,7 +151,7 @@ impl Request<'_> {
     }
 
     /// What becomes a member, so far as the head of the request says.
-    fn new(&self, publication: String) -> Result<New, Problem> {
+    fn drawn_for(&self, publication: String) -> Result<New, Problem> {
         let slug = wishes::slug(&self.parts.headers).map(|slug| slug.as_str().to_owned());
         Ok(New { publication, slug, drawn: Drawn::draw()? })
     }
@@ -334,7 +334,7 @@ async fn create_entry(
     sent: Sent<'_>,
 ) -> Result<Reply, Problem> {
     let charset = receive::entry(&request.parts.headers)?;
-    let (new, conditions) = (request.new(publication)?, request.conditions()?);
+    let (new, conditions) = (request.drawn_for(publication)?, request.conditions()?);
     let atom = request.atom();
     let read = body::read(sent, request.reactor).await?;
     let (bytes, is_long) = (read.bytes.clone(), read.bytes.len() > ATOM_INLINE_BYTES_MAX);

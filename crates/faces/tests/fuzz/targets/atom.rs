@@ -17,7 +17,7 @@ pub(super) const TARGETS: &[Target] = &[Target {
     ],
 }];
 
-/// What is found names itself, never leaves its publication, and is found again where it says it is.
+/// What is found names itself, never leaves its publication, and is found where it says it is.
 fn path(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     if let Some(name) = atom_name(text) {
