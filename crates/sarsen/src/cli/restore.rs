@@ -73,7 +73,7 @@ const FLAGS: &[Flag<RestoreArguments>] = &[
         long: "to",
         short: None,
         takes: Takes::Value("WHEN", goal),
-        about: "a commit's number, or a time such as 2026-10-04T12:00:00Z [the newest]",
+        about: "a commit's number, or a time as 2026-10-04T12:00:00Z [newest]",
     },
     Flag {
         long: "json",
