@@ -12,6 +12,7 @@ use bench::BenchError;
 use bench::atompub::{self, AtomPub};
 use bench::blobs::{self, Blobs};
 use bench::documents::{self, Documents, Side};
+use bench::feed::{self, Feed};
 use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
 use bench::memcached::{self, Memcached};
@@ -35,6 +36,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure its cache beside memcached
        cargo xtask bench-blobs ROUNDS MEBIBYTES
                                             measure a large file to it and back beside nginx
+       cargo xtask bench-feed ROUNDS SECONDS
+                                            measure the feed with 0, 1, 10 and 100 readers
        cargo xtask bench-operation SECONDS  commits beside backup, export and the like, all at once
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
@@ -65,6 +68,10 @@ fn main() -> ExitCode {
         },
         ["bench-blobs", rounds, mebibytes] => match (rounds.parse(), mebibytes.parse()) {
             (Ok(rounds), Ok(mebibytes)) => measure_blobs(rounds, mebibytes),
+            _ => usage(),
+        },
+        ["bench-feed", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
+            (Ok(rounds), Ok(seconds)) => measure_feed(rounds, seconds),
             _ => usage(),
         },
         ["bench-operation", seconds] => match seconds.parse() {
@@ -203,6 +210,16 @@ fn measure_blobs(rounds: usize, mebibytes: u64) -> ExitCode {
         mebibytes,
         sarsen: target.join("release/sarsen"),
         folder: target.join("bench-blobs"),
+    }))
+}
+
+fn measure_feed(rounds: usize, seconds: u64) -> ExitCode {
+    let target = target();
+    report(feed::run(&Feed {
+        rounds,
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-feed"),
     }))
 }
 

@@ -5,6 +5,7 @@ pub mod at_rest;
 pub mod checker;
 pub mod client;
 pub mod disk;
+pub mod feed;
 pub mod ground;
 pub mod log_world;
 pub mod model;

@@ -3,6 +3,7 @@
 
 use crate::at_rest::Shelf;
 use crate::client::{Client, Step, Surroundings};
+use crate::feed::Feed;
 use crate::ground::Ground;
 use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
 use crate::photo;
@@ -72,6 +73,7 @@ pub struct World {
     is_robbed: bool,
     clients: Vec<Client>,
     model: Model,
+    feed: Feed,
 }
 
 impl World {
@@ -89,6 +91,7 @@ impl World {
             opened: None,
             is_robbed: false,
             model: Model::default(),
+            feed: Feed::default(),
         }
     }
 
@@ -174,6 +177,7 @@ impl World {
                 return Ok(());
             }
         }
+        self.follow()?;
         self.observe()?;
         if self.ground.disk.has_crashed()
             || self.ground.random.below(2000) < self.habits.crash_per_mille
@@ -343,7 +347,19 @@ impl World {
         self.ground.observe(durable, synced, now_ms)
     }
 
+    fn follow(&mut self) -> Result<(), Finding> {
+        let Some(opened) = &self.opened else { return Ok(()) };
+        if !self.ground.random.percent(8) {
+            return Ok(());
+        }
+        let ground = &self.ground;
+        let did = self.feed.read(opened.repository(), opened.synced(), || ground.has_cause())?;
+        self.ground.trace.note(did);
+        Ok(())
+    }
+
     fn end_process(&mut self, why: &str) {
+        self.feed.die();
         self.clients.iter_mut().for_each(Client::die);
         self.opened = None;
         self.ground.die(why);
@@ -413,6 +429,10 @@ impl World {
         self.ground.trace.note(format_args!("found what was after {last}, at least {least}"));
         self.model.reopen(last);
         self.model.pass(self.now_ms());
+        if let Some(opened) = &self.opened {
+            let ground = &self.ground;
+            self.feed.compare(opened.repository(), || ground.has_cause())?;
+        }
         self.ground.reopened();
         Ok(Ok(()))
     }

@@ -6,6 +6,7 @@ pub mod blobs;
 mod client;
 mod cpu;
 pub mod documents;
+pub mod feed;
 mod fill;
 pub mod glass;
 pub mod lab;

@@ -20,6 +20,7 @@ mod drops;
 mod errors;
 mod exchange;
 mod expiries;
+mod feed;
 #[allow(dead_code, clippy::unwrap_used)]
 #[path = "../../../faces/tests/http/frames.rs"]
 mod frames;
