@@ -5,6 +5,8 @@
 #   make test          every check and every test
 #   make bench         measure, in a few minutes, and print the table of docs/performance.md
 #   make bench-blobs   measure a large file to the server and back beside nginx, in some minutes
+#   make bench-exchange
+#                      import and export documents beside PostgreSQL, in some minutes
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-atompub post entries as mod_atom was measured in 2008, beside Abdera and httpd, in
@@ -68,7 +70,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
-.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-exchange bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -136,6 +138,11 @@ bench-documents: build
 bench-blobs: build
 	@scripts/setup.sh nginx
 	cargo xtask bench-blobs $(ROUNDS) $(or $(MEBIBYTES),1024)
+
+# DOCUMENTS imported and exported, beside PostgreSQL.
+bench-exchange: build
+	@scripts/setup.sh postgres psql setpriv
+	cargo xtask bench-exchange $(ROUNDS) $(or $(DOCUMENTS),500000)
 
 # Entries of each worker, and those of the largest publication whose feed is read.
 POSTS ?= 1000

@@ -12,6 +12,7 @@ use bench::BenchError;
 use bench::atompub::{self, AtomPub};
 use bench::blobs::{self, Blobs};
 use bench::documents::{self, Documents, Side};
+use bench::exchange::{self, Exchange};
 use bench::feed::{self, Feed};
 use bench::glass::{self, Glass};
 use bench::lab::{self, Lab};
@@ -38,6 +39,8 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure a large file to it and back beside nginx
        cargo xtask bench-feed ROUNDS SECONDS
                                             measure the feed with 0, 1, 10 and 100 readers
+       cargo xtask bench-exchange ROUNDS DOCUMENTS
+                                            import and export them beside PostgreSQL's COPY
        cargo xtask bench-operation SECONDS  commits beside backup, export and the like, all at once
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
@@ -72,6 +75,10 @@ fn main() -> ExitCode {
         },
         ["bench-feed", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
             (Ok(rounds), Ok(seconds)) => measure_feed(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-exchange", rounds, documents] => match (rounds.parse(), documents.parse()) {
+            (Ok(rounds), Ok(documents)) => measure_exchange(rounds, documents),
             _ => usage(),
         },
         ["bench-operation", seconds] => match seconds.parse() {
@@ -220,6 +227,16 @@ fn measure_feed(rounds: usize, seconds: u64) -> ExitCode {
         seconds,
         sarsen: target.join("release/sarsen"),
         folder: target.join("bench-feed"),
+    }))
+}
+
+fn measure_exchange(rounds: usize, documents: u64) -> ExitCode {
+    let target = target();
+    report(exchange::run(&Exchange {
+        rounds,
+        documents,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-exchange"),
     }))
 }
 

@@ -6,6 +6,7 @@ pub mod blobs;
 mod client;
 mod cpu;
 pub mod documents;
+pub mod exchange;
 pub mod feed;
 mod fill;
 pub mod glass;

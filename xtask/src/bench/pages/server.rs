@@ -33,7 +33,7 @@ const POSTGRES: [&str; 12] = [
 ];
 
 /// A process that is asked to end when it is dropped.
-struct Program {
+pub struct Program {
     child: Child,
     /// The signal that ends it at once but in order.
     signal: &'static str,
@@ -69,7 +69,7 @@ impl Server {
     pub fn start(side: Side, gems: usize, pages: &Pages) -> Result<Self, BenchError> {
         let database = match side {
             Side::Sarsen => None,
-            Side::Express => Some(postgres(pages)?),
+            Side::Express => Some(postgres(&pages.folder)?),
         };
         if side == Side::Express {
             run(Command::new("node").arg(pages.express.join("fill.js")).arg(&pages.folder))?;
@@ -166,22 +166,22 @@ fn express(pages: &Pages, processes: usize) -> Result<Command, BenchError> {
 
 /// A new cluster, listening on a socket in the folder. PostgreSQL does not run as root, so it runs
 /// as the user that Debian's package makes.
-fn postgres(pages: &Pages) -> Result<Program, BenchError> {
+pub fn postgres(folder: &Path) -> Result<Program, BenchError> {
     let bin = postgres_programs()?;
-    let data = pages.folder.join("postgres");
+    let data = folder.join("postgres");
     let owner = if is_root() { "postgres" } else { "" };
     if !owner.is_empty() {
-        run(Command::new("chown").arg(owner).arg(&pages.folder))?;
+        run(Command::new("chown").arg(owner).arg(folder))?;
     }
     let mut initdb = as_user(owner, &bin.join("initdb"));
     initdb.args(["--username", "postgres", "--auth", "trust", "--encoding", "UTF8"]);
     run(initdb.args(["--no-instructions", "-D"]).arg(&data))?;
     let mut server = as_user(owner, &bin.join("postgres"));
-    server.arg("-D").arg(&data).arg("-k").arg(&pages.folder);
+    server.arg("-D").arg(&data).arg("-k").arg(folder);
     for setting in POSTGRES {
         server.args(["-c", setting]);
     }
-    let said = pages.folder.join("postgres.log");
+    let said = folder.join("postgres.log");
     let output = fs::File::create(&said).map_err(|e| write_error(&said, e))?;
     let errors = output.try_clone().map_err(|e| write_error(&said, e))?;
     let program = bin.join("postgres");
@@ -190,7 +190,7 @@ fn postgres(pages: &Pages) -> Result<Program, BenchError> {
     // A fast shutdown; the others wait for clients.
     let mut running = Program { child, signal: "INT" };
     let ready = |bin: &Path| {
-        let asked = Command::new(bin.join("pg_isready")).arg("-h").arg(&pages.folder).output();
+        let asked = Command::new(bin.join("pg_isready")).arg("-h").arg(folder).output();
         asked.is_ok_and(|output| output.status.success())
     };
     while !ready(&bin) {
