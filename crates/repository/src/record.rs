@@ -63,7 +63,10 @@ pub(crate) struct Times {
 }
 
 /// At most the bytes that a write takes in a record beside its names, body and merge operations.
-const WRITE_OVERHEAD_BYTES: usize = 48 + MEDIA_TYPE_BYTES_MAX;
+const WRITE_OVERHEAD_BYTES: usize = 32 + MEDIA_TYPE_BYTES_MAX;
+
+/// What a write with times of its own takes besides: the two, and the kind of put.
+pub(crate) const TIMES_BYTES: usize = 17;
 
 impl Write {
     /// At most the bytes that it takes in a record.
@@ -77,7 +80,9 @@ impl Write {
             Change::Trim(trim) => trim.bytes(),
             Change::Delete | Change::Expire(_) | Change::Reindex | Change::Remove(_) => 0,
         };
-        WRITE_OVERHEAD_BYTES + self.collection.as_str().len() + self.key.as_str().len() + content
+        let times = if self.times.is_some() { TIMES_BYTES } else { 0 };
+        let names = self.collection.as_str().len() + self.key.as_str().len();
+        WRITE_OVERHEAD_BYTES + times + names + content
     }
 }
 

@@ -15,7 +15,7 @@ use crate::limits::{
 };
 use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
-use crate::record::{Change, Times, Write};
+use crate::record::{Change, TIMES_BYTES, Times, Write};
 use crate::settings::Overwrite;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -57,6 +57,8 @@ impl Transaction {
         if let Some(at) = self.find_staged(collection, key) {
             let write = &mut self.writes[at].write;
             write.times = Some(Times { created: *created, updated: *updated });
+            // The bound counts more for each write than it takes, so these have room.
+            self.bytes += TIMES_BYTES;
             if let Change::Put { expires: staged, .. } = &mut write.change {
                 *staged = *expires;
             }
