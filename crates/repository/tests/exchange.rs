@@ -86,6 +86,8 @@ fn fill(place: &Place, repository: &Repository) {
     }
     transaction.put(&named("_own"), &key("s"), MediaType::Json, "1".into(), None).unwrap();
     commit(repository, transaction);
+    // That it is built is a commit, too.
+    harness::wait_built(repository);
 }
 
 #[test]

@@ -53,8 +53,8 @@ impl BackupArguments {
 /// How the arguments are written.
 pub const SPEC: Spec<BackupArguments> = Spec {
     name: "backup",
-    usage: "--data DIR --to DIR",
-    about: "Back up a repository, while a server runs or not.",
+    usage: "[flags]",
+    about: "Back up a repository, in use or not. Or: restore.",
     arguments: &[],
     flags: FLAGS,
     check,

@@ -6,17 +6,14 @@ use super::topics;
 
 const TITLE: &str = "Sarsen: documents, the application that uses them, and HTTP, in one binary.";
 
-/// Commands that stand in the row of `submit`.
-const BESIDE_SUBMIT: [&str; 5] = ["status", "wait", "cancel", "log", "queue"];
-
-/// Commands that stand in the row of `verify`.
-const BESIDE_VERIFY: [&str; 3] = ["stats", "export", "import"];
+/// Commands that stand in the row of another: that of `submit`, of `verify`, of `backup`.
+const BESIDE: [&[&str]; 3] =
+    [&["status", "wait", "cancel", "log", "queue"], &["stats", "export", "import"], &["restore"]];
 
 /// The list of commands.
 pub fn overview() -> String {
     let topics = topics();
-    let is_beside = |name: &&str| BESIDE_SUBMIT.contains(name) || BESIDE_VERIFY.contains(name);
-    let own_row = topics.iter().filter(|topic| !is_beside(&topic.name));
+    let own_row = topics.iter().filter(|topic| beside(topic.name).is_none());
     let calls = own_row.map(|topic| (call(topic), topic.about));
     let commands = columns(&calls.collect::<Vec<_>>());
     format!(
@@ -24,6 +21,11 @@ pub fn overview() -> String {
          `sarsen COMMAND --help` lists a command's flags. Results go to stdout, the rest\n\
          to stderr; the exit code says how it ended (docs/exit-codes.md).\n"
     )
+}
+
+/// The commands that stand in one row with this one, if that is another's.
+fn beside(name: &str) -> Option<&'static [&'static str]> {
+    BESIDE.into_iter().find(|names| names.contains(&name))
 }
 
 /// One command, with its flags.
@@ -72,12 +74,9 @@ mod tests {
     fn every_command_and_flag_is_there() {
         let text = overview();
         for topic in topics() {
-            let row = if BESIDE_SUBMIT.contains(&topic.name) {
-                " status, wait, cancel, log, queue.\n".to_owned()
-            } else if BESIDE_VERIFY.contains(&topic.name) {
-                " stats, export, import.\n".to_owned()
-            } else {
-                format!("\n  {} ", topic.name)
+            let row = match beside(topic.name) {
+                Some(names) => format!(" {}.\n", names.join(", ")),
+                None => format!("\n  {} ", topic.name),
             };
             assert!(text.contains(&row) && row.contains(topic.name), "{text}");
             let details = command(&topic);
