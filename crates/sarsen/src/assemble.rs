@@ -3,6 +3,7 @@
 
 use crate::admin::{AdminSocket, Commands, Sources, Tasks};
 use crate::cli::ServeArguments;
+use crate::exchange::CutExport;
 use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
 use crate::memcached_faces;
@@ -228,6 +229,7 @@ fn admin_socket(
         figures: Some(figures),
         repository,
         importing: Mutex::default(),
+        cut_export: CutExport::default(),
     };
     let started = AdminSocket::start(&arguments.data, commands);
     started.inspect_err(|error| log::warn!("{error}; the server goes on without")).ok()

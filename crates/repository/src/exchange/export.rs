@@ -69,8 +69,8 @@ pub enum ExportError {
     Write(#[from] io::Error),
     /// What was begun was of another commit.
     #[error(
-        "the export was begun at commit {begun} and the repository is at {now}: an export is of \
-         one commit; begin anew, without --resume"
+        "the export was begun at commit {begun}, which is no longer kept, and the repository is at \
+         {now}: an export is of one commit; begin anew, without --resume"
     )]
     Moved {
         /// The commit of what is there.

@@ -4,7 +4,7 @@ use super::backup::{self, BackupRequest};
 use super::exchange::Exchange;
 use super::figures::Sources;
 use super::tasks::{Tasks, TasksError};
-use crate::exchange::{ServedError, serve_export, serve_import};
+use crate::exchange::{CutExport, ServedError, serve_export, serve_import};
 use crate::stats::{self, CountError};
 use crate::verify::{self, ServeVerifyError};
 use repository::{BackupError, Progress, Repository};
@@ -28,6 +28,8 @@ pub struct Commands {
     pub repository: Option<Arc<Repository>>,
     /// Imports take turns: of one whose sender was killed the rest may still be coming in.
     pub importing: Mutex<()>,
+    /// What an export that was cut off can be gone on with from.
+    pub cut_export: CutExport,
 }
 
 /// Why a request has no answer.
@@ -91,7 +93,9 @@ impl Commands {
         match (command, &self.repository) {
             ("backup", Some(repository)) => back_up(repository, &request["arguments"], exchange),
             ("echo", _) => Ok(echo(exchange)?),
-            ("export", Some(repository)) => Ok(serve_export(repository, arguments, exchange)?),
+            ("export", Some(repository)) => {
+                Ok(serve_export((repository, &self.cut_export), arguments, exchange)?)
+            }
             ("stats", Some(repository)) => Ok(stats::serve(repository, arguments, exchange)?),
             ("verify", Some(repository)) => Ok(verify::serve(repository, exchange)?),
             ("import", Some(repository)) => {

@@ -88,6 +88,7 @@ impl AdminSocket {
         if listening.join().is_err() {
             log::error!("the admin socket's thread panicked");
         }
+        self.shared.commands.cut_export.end();
     }
 }
 

@@ -3,6 +3,7 @@
 use super::place::NAME;
 use super::streaming::Streaming;
 use super::{AdminSocket, AskError, Commands, Event, Running};
+use crate::exchange::CutExport;
 use crate::limits::{ADMIN_CONNECTIONS_MAX, ADMIN_REQUEST_BYTES_MAX};
 use serde_json::{Value, json};
 use std::fs::{self, Permissions};
@@ -21,6 +22,7 @@ fn start(folder: &Path) -> AdminSocket {
         figures: None,
         repository: None,
         importing: Mutex::default(),
+        cut_export: CutExport::default(),
     };
     AdminSocket::start(folder, commands).expect("the folder is this user's")
 }
@@ -142,6 +144,7 @@ fn a_folder_that_all_may_write_to_is_refused() {
         figures: None,
         repository: None,
         importing: Mutex::default(),
+        cut_export: CutExport::default(),
     };
     let error = AdminSocket::start(folder.path(), commands).map(drop).unwrap_err();
     assert!(error.to_string().contains("make it 700"), "{error}");

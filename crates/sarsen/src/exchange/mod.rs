@@ -1,16 +1,18 @@
 //! `sarsen export` and `sarsen import`: the same work on a repository that this process opens, and
 //! by the admin socket on one that a server has. `served` is the server's side, `message` what the
-//! two say to each other, `progress` what a person sees meanwhile. What a line says is
+//! two say to each other, `kept` what a cut export leaves for a while, `progress` what a person sees meanwhile. What a line says is
 //! `repository::exchange`'s business.
 
 mod export;
 mod import;
+mod kept;
 mod message;
 mod progress;
 mod served;
 
 pub use export::run as export;
 pub use import::run as import;
+pub use kept::CutExport;
 pub use served::{ServedError, export as serve_export, import as serve_import};
 
 use crate::admin::AskError;

@@ -1,6 +1,7 @@
 //! Exports and imports for commands that ask the server: from the repository to the stream, and
 //! from the stream into the repository.
 
+use super::kept::CutExport;
 use super::message;
 use crate::admin::Exchange;
 use repository::Repository;
@@ -31,19 +32,28 @@ fn form(arguments: &Value) -> ServedError {
     ServedError::Form(arguments.to_string().chars().take(200).collect())
 }
 
-/// Sends an export.
+/// Sends an export: of the present, or what is missing of one that was cut off.
 pub fn export(
-    repository: &Repository,
+    (repository, cut): (&Repository, &CutExport),
     arguments: &Value,
     exchange: &Exchange<'_>,
 ) -> Result<Value, ServedError> {
     let (scope, from) = message::export(arguments).ok_or_else(|| form(arguments))?;
-    let snapshot = repository.snapshot()?;
+    let kept = from.as_ref().and_then(|from| cut.take(from.commit));
+    let snapshot = kept.map_or_else(|| repository.snapshot(), Ok)?;
     let mut out = exchange.output();
     let exported = lines::export(&snapshot, &scope, from.as_ref(), &mut out, &mut |at| {
         exchange.progress(|| message::of_exporting(at, None))
-    })?;
-    Ok(message::of_exporting(&exported, Some(snapshot.commit())))
+    });
+    match exported {
+        Ok(exported) => Ok(message::of_exporting(&exported, Some(snapshot.commit()))),
+        Err(error) => {
+            if matches!(error, ExportError::Write(_)) {
+                cut.keep(snapshot);
+            }
+            Err(error.into())
+        }
+    }
 }
 
 /// Takes an import. Lines that are passed over are sent back, as they are to be shown.

@@ -4,7 +4,7 @@
 use crate::harness::{Ends, Server, Site, sarsen};
 use serde_json::Value;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -166,6 +166,69 @@ fn an_export_to_a_file_is_gone_on_with() {
     let output = resume();
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("an export is of one commit"), "{output:?}");
+}
+
+/// Puts more than the pipes between the server and a reader that reads nothing can hold.
+fn put_much(server: &Server) {
+    let text = format!("\"{}\"", "x".repeat(50_000));
+    for i in 0..100 {
+        put(server, &format!("m{i:02}"), &text);
+    }
+    let large = vec![7; 3 << 20];
+    let field = [("Content-Type", "image/png")];
+    let reply = server.connect().request("PUT", "/db/media/large", &field, &large);
+    assert_eq!(reply.expect("a reply").status, 201);
+}
+
+/// Begins an export to a pipe, kills it after some of it, and gives what came.
+fn killed_export(site: &Site) -> Vec<u8> {
+    let mut exporting = command(site, "export", &[]);
+    exporting.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut exporting = exporting.spawn().expect("sarsen export");
+    let mut output = exporting.stdout.take().expect("a pipe");
+    let mut came = vec![0; 200_000];
+    output.read_exact(&mut came).expect("some of it");
+    exporting.kill().expect("it waits for its reader");
+    exporting.wait().expect("its end");
+    output.read_to_end(&mut came).expect("what was in the pipe");
+    came
+}
+
+#[test]
+fn a_killed_export_is_gone_on_with_whatever_was_committed_since() {
+    let site = Site::bare();
+    let server = site.start();
+    fill(&server);
+    put_much(&server);
+    let whole = export(&site);
+    let came = killed_export(&site);
+    assert!(whole.as_bytes().starts_with(&came) && came.len() < whole.len());
+    // The server sees that its reader is gone when it sends.
+    for key in ["k0", "m99", "later"] {
+        put(&server, key, "\"other\"");
+    }
+    let removed = server.connect().request("DELETE", "/db/media/large", &[], b"");
+    assert_eq!(removed.expect("a reply").status, 204);
+    let path = file(&site, "cut.jsonl", &came);
+    let resume = || command(&site, "export", &["--resume", "--output"]).arg(&path).ends();
+    let mut resumed = resume();
+    server.wait_until("what was kept", || {
+        resumed = if resumed.status.success() { resumed.clone() } else { resume() };
+        resumed.status.success()
+    });
+    assert_eq!(fs::read(&path).expect("the export"), whole.as_bytes());
+
+    // Once only, and not by another server.
+    fs::write(&path, &came).expect("cut");
+    assert!(said(&resume()).contains("is no longer kept"));
+    let came = killed_export(&site);
+    put(&server, "later", "1");
+    server.kill();
+    let server = site.start();
+    fs::write(&path, &came).expect("cut");
+    assert!(said(&resume()).contains("is no longer kept"));
+    assert_eq!(server.stop().code(), Some(0));
+    site.assert_clean();
 }
 
 /// Begins an import from a pipe.
