@@ -7,6 +7,8 @@
 #   make bench-blobs   measure a large file to the server and back beside nginx, in some minutes
 #   make bench-exchange
 #                      import and export documents beside PostgreSQL, in some minutes
+#   make bench-backup  back up and restore beside PostgreSQL and cp, and what that does to commits,
+#                      in a quarter of an hour
 #   make bench-documents
 #                      measure the document API beside nginx, Xenon and PocketBase, in a good hour
 #   make bench-atompub post entries as mod_atom was measured in 2008, beside Abdera and httpd, in
@@ -70,7 +72,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
-.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-exchange bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
+.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-backup bench-exchange bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -143,6 +145,11 @@ bench-blobs: build
 bench-exchange: build
 	@scripts/setup.sh postgres psql setpriv
 	cargo xtask bench-exchange $(ROUNDS) $(or $(DOCUMENTS),500000)
+
+# DOCUMENTS backed up and restored, beside PostgreSQL and cp; then commits beside that, LOAD_SECONDS each.
+bench-backup: build
+	@scripts/setup.sh postgres psql setpriv
+	cargo xtask bench-backup $(ROUNDS) $(or $(DOCUMENTS),1000000) $(LOAD_SECONDS)
 
 # Entries of each worker, and those of the largest publication whose feed is read.
 POSTS ?= 1000

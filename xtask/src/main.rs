@@ -10,6 +10,7 @@ mod tidy;
 use bench::Bench;
 use bench::BenchError;
 use bench::atompub::{self, AtomPub};
+use bench::backup::{self, Backup};
 use bench::blobs::{self, Blobs};
 use bench::documents::{self, Documents, Side};
 use bench::exchange::{self, Exchange};
@@ -41,6 +42,9 @@ usage: cargo xtask tidy                     check the house rules; findings go t
                                             measure the feed with 0, 1, 10 and 100 readers
        cargo xtask bench-exchange ROUNDS DOCUMENTS
                                             import and export them beside PostgreSQL's COPY
+       cargo xtask bench-backup ROUNDS DOCUMENTS SECONDS
+                                            back them up and restore them, beside PostgreSQL and
+                                            cp, and what that does to commits
        cargo xtask bench-operation SECONDS  commits beside backup, export and the like, all at once
        cargo xtask bench-pages ROUNDS SECONDS [--only TEXT]
                                             measure the pages of apps/pages beside peers/express";
@@ -81,6 +85,14 @@ fn main() -> ExitCode {
             (Ok(rounds), Ok(documents)) => measure_exchange(rounds, documents),
             _ => usage(),
         },
+        ["bench-backup", rounds, documents, seconds] => {
+            match (rounds.parse(), documents.parse(), seconds.parse()) {
+                (Ok(rounds), Ok(documents), Ok(seconds)) => {
+                    measure_backup(rounds, documents, seconds)
+                }
+                _ => usage(),
+            }
+        }
         ["bench-operation", seconds] => match seconds.parse() {
             Ok(seconds) => measure_operation(seconds),
             _ => usage(),
@@ -237,6 +249,17 @@ fn measure_exchange(rounds: usize, documents: u64) -> ExitCode {
         documents,
         sarsen: target.join("release/sarsen"),
         folder: target.join("bench-exchange"),
+    }))
+}
+
+fn measure_backup(rounds: usize, documents: u64, seconds: u64) -> ExitCode {
+    let target = target();
+    report(backup::run(&Backup {
+        rounds,
+        documents,
+        seconds,
+        sarsen: target.join("release/sarsen"),
+        folder: target.join("bench-backup"),
     }))
 }
 

@@ -48,7 +48,7 @@ pub fn run(bench: &Exchange) -> Result<bool, BenchError> {
 }
 
 /// Lines that PostgreSQL's text format takes as they are: a key, and JSON without backslashes.
-fn write_lines(path: &Path, documents: u64) -> io::Result<()> {
+pub(super) fn write_lines(path: &Path, documents: u64) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let text = "x".repeat(200);
     for i in 0..documents {

@@ -2,6 +2,7 @@
 //! of the release binary load them, round after round, and prints a table. It asserts nothing.
 
 pub mod atompub;
+pub mod backup;
 pub mod blobs;
 mod client;
 mod cpu;

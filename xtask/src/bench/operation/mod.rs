@@ -66,14 +66,14 @@ pub fn run(operation: &Operation) -> Result<bool, BenchError> {
 }
 
 /// Sessions expire after ten seconds.
-fn configure(authority: &str) -> Result<(), BenchError> {
+pub(super) fn configure(authority: &str) -> Result<(), BenchError> {
     let reply = client::send(authority, "PUT", "/db/sessions?settings", "{\"expiry\":10000}");
     let reply = reply.and_then(client::Reply::success);
     reply.map(drop).map_err(|why| BenchError::Fill(io::Error::other(why)))
 }
 
 impl Operation {
-    fn clear(&self) -> Result<(), BenchError> {
+    pub(super) fn clear(&self) -> Result<(), BenchError> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder).map_err(|e| write_error(&self.folder, e))?;
         }
@@ -82,7 +82,7 @@ impl Operation {
         fs::write(&load, include_str!("load.toml")).map_err(|e| write_error(&load, e))
     }
 
-    fn phase(
+    pub(super) fn phase(
         &self,
         name: &'static str,
         seconds: u64,

@@ -12,7 +12,7 @@ use super::{BenchError, write_error};
 use footprint::Footprints;
 use row::{Page, Row};
 use server::Server;
-pub use server::postgres;
+pub use server::{Program, postgres};
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -39,6 +39,13 @@ pub struct Program {
     signal: &'static str,
 }
 
+impl Program {
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         let pid = self.child.id().to_string();
