@@ -73,30 +73,6 @@ fn main() -> ExitCode {
             (Ok(rounds), Ok(seconds)) => measure_counter(rounds, seconds),
             _ => usage(),
         },
-        ["bench-blobs", rounds, mebibytes] => match (rounds.parse(), mebibytes.parse()) {
-            (Ok(rounds), Ok(mebibytes)) => measure_blobs(rounds, mebibytes),
-            _ => usage(),
-        },
-        ["bench-feed", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
-            (Ok(rounds), Ok(seconds)) => measure_feed(rounds, seconds),
-            _ => usage(),
-        },
-        ["bench-exchange", rounds, documents] => match (rounds.parse(), documents.parse()) {
-            (Ok(rounds), Ok(documents)) => measure_exchange(rounds, documents),
-            _ => usage(),
-        },
-        ["bench-backup", rounds, documents, seconds] => {
-            match (rounds.parse(), documents.parse(), seconds.parse()) {
-                (Ok(rounds), Ok(documents), Ok(seconds)) => {
-                    measure_backup(rounds, documents, seconds)
-                }
-                _ => usage(),
-            }
-        }
-        ["bench-operation", seconds] => match seconds.parse() {
-            Ok(seconds) => measure_operation(seconds),
-            _ => usage(),
-        },
         ["bench-documents", rounds, seconds, options @ ..] => {
             match (rounds.parse(), seconds.parse(), Options::parse(options)) {
                 (Ok(rounds), Ok(seconds), Some(options)) => compare(rounds, seconds, options),
@@ -122,6 +98,37 @@ fn main() -> ExitCode {
                 _ => usage(),
             }
         }
+        others => operate(others),
+    }
+}
+
+/// The chores that measure what an operator and large content need.
+fn operate(words: &[&str]) -> ExitCode {
+    match words {
+        ["bench-blobs", rounds, mebibytes] => match (rounds.parse(), mebibytes.parse()) {
+            (Ok(rounds), Ok(mebibytes)) => measure_blobs(rounds, mebibytes),
+            _ => usage(),
+        },
+        ["bench-feed", rounds, seconds] => match (rounds.parse(), seconds.parse()) {
+            (Ok(rounds), Ok(seconds)) => measure_feed(rounds, seconds),
+            _ => usage(),
+        },
+        ["bench-exchange", rounds, documents] => match (rounds.parse(), documents.parse()) {
+            (Ok(rounds), Ok(documents)) => measure_exchange(rounds, documents),
+            _ => usage(),
+        },
+        ["bench-backup", rounds, documents, seconds] => {
+            match (rounds.parse(), documents.parse(), seconds.parse()) {
+                (Ok(rounds), Ok(documents), Ok(seconds)) => {
+                    measure_backup(rounds, documents, seconds)
+                }
+                _ => usage(),
+            }
+        }
+        ["bench-operation", seconds] => match seconds.parse() {
+            Ok(seconds) => measure_operation(seconds),
+            _ => usage(),
+        },
         _ => usage(),
     }
 }

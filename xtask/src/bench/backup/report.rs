@@ -10,8 +10,8 @@ use serde_json::Value;
 pub(super) fn render(backup: &Backup, speed: &[Row], load: &[load::Row]) -> String {
     let mut text = format!(
         "{}, commit {}. {} `cargo xtask bench-backup {} {} {}`. Medians of the rounds, lowest and \
-         highest in brackets; all of it fits into the page cache, everything is synced. MB are those \
-         of the documents as lines of JSON, but for what was written.\n\n\
+         highest in brackets; all of it fits into the page cache, everything is synced. MB are \
+         those of the documents as lines of JSON, but for what was written.\n\n\
          | what | s | MB/s | CPU s/GB | MB written |\n| --- | --- | --- | --- | --- |\n",
         said("date", &["-u", "+%Y-%m-%d"]),
         said("git", &["describe", "--always", "--dirty", "--abbrev=7"]),
