@@ -27,10 +27,29 @@ fn hit(address: SocketAddr) -> Hit {
     hit
 }
 
-fn assert_near(what: &str, got_ms: f64, expected: Duration) {
-    let expected = expected.as_secs_f64() * 1000.0;
-    let off = got_ms / expected - 1.0;
-    assert!(off.abs() < 0.01, "{what}: {got_ms:.3} ms reported, {expected:.3} ms put in");
+/// How often a run is made anew whose times were not those that were put in: others on the machine
+/// can hold up the server, which is an error of a run. What the lab itself adds is there each time.
+const ATTEMPTS: usize = 3;
+
+/// Percentiles of one of so many runs are those that were put in, to 1 %.
+fn assert_near(run: impl Fn() -> Report, expected_ms: impl Fn(f64) -> f64) {
+    let mut wrong = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let report = run();
+        let off = [0.5, 0.99, 0.999].into_iter().filter_map(|quantile| {
+            let got = report.measured.response().percentile_ms(quantile).unwrap();
+            let expected = expected_ms(quantile);
+            let is_near = (got / expected - 1.0).abs() < 0.01;
+            let what = || format!("{quantile}: {got:.3} ms reported, {expected:.3} ms put in");
+            (!is_near).then(what)
+        });
+        let off: Vec<String> = off.collect();
+        if off.is_empty() {
+            return;
+        }
+        wrong.push(off);
+    }
+    panic!("{wrong:?}");
 }
 
 /// One at a time: the machine may have two cores only, and they have to keep the time.
@@ -61,13 +80,10 @@ fn rank(quantile: f64) -> usize {
 fn the_open_model_reports_the_law_that_was_put_in() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let law = Law::LogNormal { median: 800 * MS, sigma: 0.4 };
-    let report = open(start(law, None), 10);
     let mut put_in: Vec<Duration> = (0..u64::from(ARRIVALS)).map(|n| law.draw(n)).collect();
     put_in.sort_unstable();
-    for quantile in [0.5, 0.99, 0.999] {
-        let got = report.measured.response().percentile_ms(quantile).unwrap();
-        assert_near(&format!("p{}", quantile * 100.0), got, put_in[rank(quantile)]);
-    }
+    let expected = |quantile| put_in[rank(quantile)].as_secs_f64() * 1000.0;
+    assert_near(|| open(start(law, None), 10), expected);
 }
 
 /// Whoever comes while the server stands still is read when it goes on, and whoever waits for an
@@ -87,16 +103,12 @@ fn the_open_model_reports_a_freeze_of_two_seconds() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let stall = Stall { after: 4_000 * MS, length: 2_000 * MS };
     let seconds = 32;
-    let report = open(start(Law::Fixed(800 * MS), Some(stall)), seconds);
     let came = |i: u32| f64::from(i * seconds * 1_000) / f64::from(ARRIVALS);
     let mut waits: Vec<f64> =
         (0..ARRIVALS).map(|i| wait_around_freeze(came(i), 800.0, (4_000.0, 6_000.0))).collect();
     waits.sort_by(f64::total_cmp);
-    for quantile in [0.5, 0.99, 0.999] {
-        let expected = Duration::from_secs_f64(waits[rank(quantile)] / 1000.0);
-        let got = report.measured.response().percentile_ms(quantile).unwrap();
-        assert_near(&format!("p{}", quantile * 100.0), got, expected);
-    }
+    let run = || open(start(Law::Fixed(800 * MS), Some(stall)), seconds);
+    assert_near(run, |quantile| waits[rank(quantile)]);
 }
 
 #[test]
