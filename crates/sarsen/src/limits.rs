@@ -61,8 +61,8 @@ pub const ADMIN_ANSWER_MAX: Duration = Duration::from_secs(60);
 /// is cut, and the command fails.
 pub const ADMIN_STALL_MAX: Duration = Duration::from_secs(600);
 
-/// For how long a server keeps what an export was read from that was cut off. Longer: it can only be
-/// gone on with if nothing was committed since.
+/// For how long a server keeps what an export was read from that was cut off. Longer: it can only
+/// be gone on with if nothing was committed since.
 pub const EXPORT_KEPT_MAX: Duration = Duration::from_secs(600);
 
 /// How often such a wait looks whether the server is being stopped.

@@ -3,12 +3,11 @@
 
 use crate::admin::{AskError, Running, Tasks, TasksError};
 use crate::cli::{TasksAction, TasksArguments};
+use crate::door::{Door, DoorError};
 use crate::exit::Exit;
-use crate::machine;
-use repository::{CloseError, Kept, OpenError, Options, Repository};
+use repository::Repository;
 use serde_json::{Value, json};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -18,37 +17,23 @@ const LIMIT_DEFAULT: usize = 20;
 /// Why the command could not be done.
 #[derive(Debug, Error)]
 pub enum TasksCommandError {
-    /// The folder cannot be read.
-    #[error("cannot read {}: {source}", folder.display())]
-    Folder {
-        /// The data folder.
-        folder: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The folder is empty.
-    #[error("there is no repository in {}; expected the --data of a server", .0.display())]
-    Empty(PathBuf),
+    /// There is no way to the repository.
+    #[error(transparent)]
+    Door(#[from] DoorError),
     /// The server that runs did not do it.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// No server runs, and the repository does not open.
-    #[error(transparent)]
-    Open(#[from] OpenError),
     /// It was refused.
     #[error(transparent)]
     Tasks(#[from] TasksError),
-    /// The repository did not close.
-    #[error("the repository did not close cleanly: {0}; it recovers when it is opened again")]
-    Close(CloseError),
 }
 
 impl TasksCommandError {
     /// How the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Folder { .. } | Self::Empty(_) | Self::Open(_) => Exit::Repository,
-            Self::Ask(AskError::Refused(_)) | Self::Tasks(_) | Self::Close(_) => Exit::Failure,
+            Self::Door(error) => error.exit(),
+            Self::Ask(AskError::Refused(_)) | Self::Tasks(_) => Exit::Failure,
             Self::Ask(_) => Exit::Unreachable,
         }
     }
@@ -62,23 +47,13 @@ enum Answerer {
 
 impl Answerer {
     fn find(folder: &Path) -> Result<Self, TasksCommandError> {
-        let unread = |source| TasksCommandError::Folder { folder: folder.to_owned(), source };
-        // Opening would make a repository.
-        if std::fs::read_dir(folder).map_err(unread)?.next().is_none() {
-            return Err(TasksCommandError::Empty(folder.to_owned()));
-        }
-        if let Some(running) = Running::find(folder)? {
-            return Ok(Self::Server(running));
-        }
-        let options = Options {
-            folder: folder.to_owned(),
-            memory_bytes: machine::default_memory(),
-            clock: Arc::new(machine::now),
-        };
-        // What has expired may be the affair of an application that is not there.
-        let (repository, _) = Repository::open_keeping(options, Kept::Everything)?;
-        let tasks = Tasks::new(Arc::clone(&repository), None);
-        Ok(Self::Repository(repository, tasks))
+        Ok(match Door::find(folder)? {
+            Door::Server(running) => Self::Server(running),
+            Door::Repository(repository) => {
+                let tasks = Tasks::new(Arc::clone(&repository), None);
+                Self::Repository(repository, tasks)
+            }
+        })
     }
 
     fn ask(&mut self, arguments: &Value) -> Result<Value, TasksCommandError> {
@@ -91,7 +66,7 @@ impl Answerer {
     fn close(self) -> Result<(), TasksCommandError> {
         match self {
             Self::Server(_) => Ok(()),
-            Self::Repository(repository, _) => repository.close().map_err(TasksCommandError::Close),
+            Self::Repository(repository, _) => Ok(Door::close(&repository)?),
         }
     }
 }

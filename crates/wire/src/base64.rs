@@ -1,67 +1,26 @@
-//! Base64 with padding (RFC 4648 §4): keys of memcached, handshakes of WebSocket.
+//! Base64 with padding (RFC 4648 §4): keys of memcached, handshakes of WebSocket, passwords and
+//! content of Atom. The algorithm is the `base64` crate's.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// What a byte stands for; 64 and more: nothing.
-const VALUES: [u8; 256] = {
-    let mut values = [0xFF; 256];
-    let mut i = 0;
-    while i < 64 {
-        values[ALPHABET[i] as usize] = i as u8;
-        i += 1;
-    }
-    values
-};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 /// Appends `bytes` as text.
 pub fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
-    for group in bytes.chunks(3) {
-        let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        let digit = |shift: u32| ALPHABET[(bits >> shift) as usize & 63];
-        let mut text = [digit(18), digit(12), digit(6), digit(0)];
-        text[group.len() + 1..].fill(b'=');
-        out.extend_from_slice(&text);
-    }
+    let begin = out.len();
+    out.resize(begin + bytes.len().div_ceil(3) * 4, 0);
+    let written = STANDARD.encode_slice(bytes, &mut out[begin..]);
+    debug_assert_eq!(written.ok(), Some(out.len() - begin));
 }
 
 /// Writes the bytes that `text` stands for to `out` and gives their number; none if it is no
 /// Base64, stands for nothing, or does not fit.
 pub(crate) fn decode(text: &[u8], out: &mut [u8]) -> Option<usize> {
-    let (groups, []) = text.as_chunks::<4>() else { return None };
-    let (last, whole) = groups.split_last()?;
-    let mut length = 0;
-    for group in whole {
-        let bytes = decode_group(*group)?;
-        out.get_mut(length..length + 3)?.copy_from_slice(&bytes);
-        length += 3;
-    }
-    let (padding, digits) = match *last {
-        [a, b, b'=', b'='] => (2, [a, b, b'A', b'A']),
-        [a, b, c, b'='] => (1, [a, b, c, b'A']),
-        digits => (0, digits),
-    };
-    let bytes = decode_group(digits)?;
-    let end = length + 3 - padding;
-    out.get_mut(length..end)?.copy_from_slice(&bytes[..3 - padding]);
-    Some(end)
+    STANDARD.decode_slice(text, out).ok().filter(|length| *length > 0)
 }
 
 /// The bytes that `text` stands for; none if it is no Base64, or stands for nothing.
 pub fn to_bytes(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; text.len() / 4 * 3];
-    let length = decode(text, &mut bytes)?;
-    bytes.truncate(length);
-    Some(bytes)
-}
-
-fn decode_group(digits: [u8; 4]) -> Option<[u8; 3]> {
-    let [a, b, c, d] = digits.map(|digit| u32::from(VALUES[usize::from(digit)]));
-    if (a | b | c | d) > 63 {
-        return None;
-    }
-    let [_, bytes @ ..] = (a << 18 | b << 12 | c << 6 | d).to_be_bytes();
-    Some(bytes)
+    STANDARD.decode(text).ok().filter(|bytes| !bytes.is_empty())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The cache, for `cache.js`: values are texts or bytes there, times milliseconds since 1970.
 
-use super::{Natives, Slot, base64, throw};
+use super::{Natives, Slot, throw};
+use crate::base64;
 use crate::cached::{Done, Effect};
 use crate::turn::Fetched;
 use cache::Expires;

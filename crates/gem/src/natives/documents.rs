@@ -1,9 +1,9 @@
 //! Documents one by one, for `db.js`. It names collections by the number that `open` gave, and
 //! documents that were handed out by numbers of its own ("entries").
 
-use super::base64;
 use super::encode::{Refusal, encode};
 use super::{Natives, Slot, text, throw};
+use crate::base64;
 use crate::turn::{Place, Turn, TurnError};
 use bytes::Bytes;
 use repository::{CommitNumber, Document, Merge, Timestamp};

@@ -1,8 +1,9 @@
 //! Requests to other servers: what `fetch.js` calls.
 
 use super::asides::ask;
-use super::{Natives, base64, throw};
+use super::{Natives, throw};
 use crate::aside::fetch::{Fetched, Redirect};
+use crate::base64;
 use crate::reply::check_field;
 use crate::turn::Call;
 use rquickjs::{Array, ArrayBuffer, Ctx, IntoJs, Result, Value};

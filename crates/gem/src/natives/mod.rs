@@ -3,7 +3,6 @@
 
 mod asides;
 mod assets;
-mod base64;
 mod cache;
 mod cookies;
 mod documents;

@@ -1,13 +1,14 @@
 //! The lines of an export: how each is written, and how it is read again, strictly. Every line is
 //! one canonical JSON text; `docs/export.md` has them one by one. No file and no repository here.
 
-use super::base64;
 use crate::blobs::{BlobHash, BlobReference};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::json;
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::name::{CollectionName, Key, excerpt};
 use crate::settings::Settings;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::io::Write;
@@ -149,15 +150,23 @@ pub(super) fn write_document(
                 return;
             }
             out.extend_from_slice(b"\"base64\":\"");
-            base64::encode(body, out);
+            append_base64(body, out);
             out.extend_from_slice(b"\"}\n");
         }
     }
 }
 
+/// Base64 is ASCII: a line stays UTF-8.
+fn append_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.resize(begin + bytes.len().div_ceil(3) * 4, 0);
+    let written = BASE64.encode_slice(bytes, &mut out[begin..]);
+    debug_assert_eq!(written.ok(), Some(out.len() - begin));
+}
+
 pub(super) fn write_piece(at: u64, bytes: &[u8], out: &mut Vec<u8>) {
     put(out, format_args!("{{\"at\":{at},\"base64\":\""));
-    base64::encode(bytes, out);
+    append_base64(bytes, out);
     out.extend_from_slice(b"\"}\n");
 }
 
@@ -315,8 +324,8 @@ fn read_body(members: &mut Members<'_>) -> Result<Body, LineError> {
 
 fn read_bytes(members: &mut Members<'_>) -> Result<Bytes, LineError> {
     let text = members.text("base64")?;
-    let bytes = base64::decode(text.as_bytes());
-    let bytes = bytes.ok_or_else(|| members.wrong("base64", "Base64 with padding"))?;
+    let bytes = BASE64.decode(text.as_bytes());
+    let bytes = bytes.map_err(|_| members.wrong("base64", "Base64 with padding"))?;
     Ok(bytes.into())
 }
 

@@ -3,7 +3,6 @@
 //! (`batch`), `plain` reads JSON Lines of others, `position` remembers how far an import has come.
 //! Bytes come and go by what the caller gives; no file is opened here.
 
-mod base64;
 mod batch;
 mod export;
 mod import;

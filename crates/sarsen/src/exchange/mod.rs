@@ -1,7 +1,7 @@
 //! `sarsen export` and `sarsen import`: the same work on a repository that this process opens, and
 //! by the admin socket on one that a server has. `served` is the server's side, `message` what the
-//! two say to each other, `kept` what a cut export leaves for a while, `progress` what a person sees meanwhile. What a line says is
-//! `repository::exchange`'s business.
+//! two say to each other, `kept` what a cut export leaves for a while, `progress` what a person
+//! sees meanwhile. What a line says is `repository::exchange`'s business.
 
 mod export;
 mod import;
