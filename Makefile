@@ -52,6 +52,9 @@ SIDES ?=
 SOAK_RUNS ?= 20
 SOAK_SEEDS ?= 10000..12000
 
+# Bytes of the upload that `make soak` streams in and out; they need their room on the disk.
+SOAK_UPLOAD_BYTES ?= 10000000000
+
 # Power cuts of the real repository that `make soak` tries.
 SOAK_CUTS ?= 3000
 
@@ -119,6 +122,7 @@ soak: setup
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
 	done
+	SARSEN_UPLOAD_BYTES=$(SOAK_UPLOAD_BYTES) cargo test --locked --package sarsen --test whole uploads
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
