@@ -32,6 +32,16 @@ pub const BLOBS_UNNAMED_MAX: usize = 65_536;
 /// Blobs that one round of background work looks at. More wait for the next.
 pub const BLOBS_LOOKED_AT_MAX: usize = 64;
 
+/// Blobs that are kept for the log alone, in number. More: those go whose names went first. Fewer
+/// than are remembered without a name.
+pub const BLOBS_KEPT_MAX: usize = 32_768;
+
+const _: () = assert!(BLOBS_KEPT_MAX < BLOBS_UNNAMED_MAX);
+
+/// How long, in milliseconds, a blob is kept for the log alone, unless somebody holds that: backups
+/// are made more often. Then it goes.
+pub const BLOB_KEPT_MS: u64 = 86_400 * 1_000;
+
 const _: () = assert!(DOCUMENT_INLINE_BYTES_MAX <= DOCUMENT_BYTES_MAX);
 
 /// Longest media type, in bytes. Longer: `StageError::MediaTypeTooLong`.

@@ -122,10 +122,12 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         let path = folder.tranlog().folder;
         OpenError::Io { action: "make a tranlog segment in", path, source }
     })?;
+    replayed.hot.unnamed.opened_at(last);
     let store = Store {
         blobs: Blobs::new(disk, &options.folder, &replayed.hot.unnamed).bounded_by(tranlog.space()),
         id: folder.id(),
         archive: Mutex::default(),
+        archive_names: Mutex::default(),
         hot: replayed.hot,
         views: replayed.views,
         engine: replayed.engine,

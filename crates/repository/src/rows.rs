@@ -188,6 +188,12 @@ pub(crate) fn split_blob_row(row: &str, document: &Document) -> Option<BlobRefer
     Some(BlobReference { hash, length })
 }
 
+/// The collection's id and the key of the document by which a row of the table of blobs is.
+pub(crate) fn named_by(row: &str) -> Option<(u32, &str)> {
+    let (id, key) = row.get(HASH_DIGITS..)?.split_at_checked(ID_DIGITS)?;
+    Some((u32::from_str_radix(id, 16).ok()?, key))
+}
+
 /// Whether all rows of the JSON text `merged` in unique indexes are rows of one of `sides`, which
 /// were found to be unique.
 pub(crate) fn are_checked(collection: &Collection, merged: &str, sides: [&str; 2]) -> bool {

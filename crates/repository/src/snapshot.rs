@@ -6,7 +6,7 @@
 //! "Snapshots"). It does not say what is done with the documents.
 
 use crate::at_rest::{AtRest, EngineState, VisitKey, VisitRow};
-use crate::blobs::{Blobs, PinnedBlob};
+use crate::blobs::{BlobReference, Blobs, PinnedBlob};
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint::{self, CheckpointError};
 use crate::document::{CommitNumber, Document, Timestamp};
@@ -122,11 +122,15 @@ impl Snapshot {
 
     /// Keeps the content of a document that this has given, as [`crate::Transaction::pin_blob`].
     pub fn pin_blob(&self, document: &Document) -> Result<Option<PinnedBlob>, ReadError> {
-        let Some(reference) = document.blob else { return Ok(None) };
+        document.blob.map(|blob| self.pin(blob)).transpose()
+    }
+
+    /// The same of a blob that a document of it names.
+    pub(crate) fn pin(&self, reference: BlobReference) -> Result<PinnedBlob, ReadError> {
         let pin = PinnedBlob::new(&self.store.blobs, reference, false);
         match self.pin.is_given_up() {
             true => Err(ViewTooOld { view: self.commit() }.into()),
-            false => Ok(Some(pin)),
+            false => Ok(pin),
         }
     }
 

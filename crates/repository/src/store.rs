@@ -118,6 +118,9 @@ pub(crate) struct Store {
     pub id: [u8; 16],
     /// How far the archive is, if there is one.
     pub archive: Mutex<Option<ArchiveStatus>>,
+    /// Held by the archive while it adds records whose blobs it has found to be there, and by
+    /// whoever removes blobs from a folder of backups.
+    pub archive_names: Mutex<()>,
     pub hot: Hot,
     pub views: Arc<Views>,
     pub engine: Box<dyn AtRest>,

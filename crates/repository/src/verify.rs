@@ -47,7 +47,7 @@ pub struct VerifyReport {
     pub blobs: u64,
     /// Their bytes.
     pub blob_bytes: u64,
-    /// Files of blobs that nobody names: of a crash, and to be removed after the next opening.
+    /// Files of blobs that nobody names: kept for the log, or of a crash. They go in time.
     pub blobs_unnamed: u64,
     /// An unfinished write at the end of the tranlog, which opening will drop.
     pub torn_tail: Option<String>,

@@ -259,7 +259,7 @@ fn a_blob_goes_with_what_expires_is_replaced_or_was_volatile() {
     let place = bench.stop();
     assert_eq!(harness::verified(&place), 1);
     assert_eq!(verify(place.path()).unwrap().blobs_unnamed, 1, "that of the volatile document");
-    let repository = place.open_only();
+    let repository = place.open_retaining_nothing();
     wait_until("it goes after the next opening", || blobs(&place).len() == 1);
     assert_eq!(read(&repository, "d"), Some(bytes(5)));
 }
@@ -289,7 +289,7 @@ fn what_a_crash_left_goes() {
     std::mem::forget(writer);
     let copy = Place::new();
     copy_folder(place.path(), copy.path());
-    let reopened = copy.open_only();
+    let reopened = copy.open_retaining_nothing();
     wait_until("what the crash left goes", || blobs(&copy).len() == 1);
     assert_eq!(read(&reopened, "a"), Some(bytes(1)));
     // New ones have other names than those that are left.

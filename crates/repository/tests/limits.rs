@@ -27,6 +27,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("BLOB_BYTES_MAX", "src/blobs/writer.rs", "the_largest_blob"),
     ("BLOB_WRITERS_MAX", "tests/blobs.rs", "writers_at_once"),
     ("BLOBS_UNNAMED_MAX", "src/blobs/unnamed.rs", "what_is_forgotten_is_not_lost"),
+    ("BLOBS_KEPT_MAX", "src/blobs/kept.rs", "their_number_is_bounded"),
+    ("BLOB_KEPT_MS", "src/blobs/kept.rs", "after_some_time_only_a_hold_keeps_it"),
     ("BLOBS_LOOKED_AT_MAX", "tests/blobs.rs", "a_round_looks_at_so_many"),
     ("MEDIA_TYPE_BYTES_MAX", "tests/limits.rs", "documents_and_media_types"),
     ("TRANSACTION_WRITES_MAX", "tests/limits.rs", "writes_of_a_transaction"),

@@ -213,11 +213,13 @@ fn made(result: &Value) -> String {
     let number = |name: &str| result[name].as_u64().unwrap_or_default();
     let text = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
     let (items, megabytes) = (number("items"), number("bytes") as f64 / 1e6);
+    let blobs = blobs(number("blobs"), number("blob_bytes"));
     let mut lines = match text("added").as_str() {
-        "full" => format!("full backup {}: {items} rows, {megabytes:.1} MB\n", text("set")),
-        "commits" => {
-            format!("incremental backup {}: {items} commits, {megabytes:.1} MB\n", text("set"))
-        }
+        "full" => format!("full backup {}: {items} rows, {megabytes:.1} MB{blobs}\n", text("set")),
+        "commits" => format!(
+            "incremental backup {}: {items} commits, {megabytes:.1} MB{blobs}\n",
+            text("set")
+        ),
         _ => format!("nothing is new since {}\n", text("set")),
     };
     lines.push_str(&format!(
@@ -231,6 +233,14 @@ fn made(result: &Value) -> String {
         }
     }
     lines
+}
+
+/// The blobs that were new to the folder.
+fn blobs(count: u64, bytes: u64) -> String {
+    match count {
+        0 => String::new(),
+        _ => format!(" and {count} blobs of {:.1} MB", bytes as f64 / 1e6),
+    }
 }
 
 fn shown(listing: &BackupListing, json: bool) -> Finished {
@@ -254,11 +264,12 @@ fn listed(listing: &BackupListing) -> String {
             SetKind::Log => format!("commits {} to {}", set.after.0 + 1, set.to),
         };
         text.push_str(&format!(
-            "{:<11}  commit {} of {}: {of}, {:.1} MB, made {}\n",
+            "{:<11}  commit {} of {}: {of}, {:.1} MB{}, made {}\n",
             kind(set),
             set.to,
             set.time.rfc3339(),
             set.bytes as f64 / 1e6,
+            blobs(set.blobs, set.blob_bytes),
             set.made.rfc3339()
         ));
     }
@@ -267,6 +278,17 @@ fn listed(listing: &BackupListing) -> String {
     }
     if let Some((after, to)) = listing.archive {
         text.push_str(&format!("archive      commits {} to {to}\n", after.0 + 1));
+    }
+    if listing.blobs > 0 {
+        let megabytes = listing.blob_bytes as f64 / 1e6;
+        text.push_str(&format!("blobs        {}, {megabytes:.1} MB\n", listing.blobs));
+    }
+    if listing.blobs_gone > 0 {
+        text.push_str(&format!(
+            "not there    {} blobs, removed before they could be copied: commits that name them \
+             cannot be restored, later ones can\n",
+            listing.blobs_gone
+        ));
     }
     for finding in &listing.findings {
         text.push_str(&format!("wrong: {finding}\n"));
@@ -288,6 +310,8 @@ fn listed_json(listing: &BackupListing) -> Value {
             "made": set.made.rfc3339(),
             "items": set.items,
             "bytes": set.bytes,
+            "blobs": set.blobs,
+            "blob_bytes": set.blob_bytes,
         })
     };
     json!({
@@ -295,6 +319,9 @@ fn listed_json(listing: &BackupListing) -> Value {
         "sets": listing.sets.iter().map(set).collect::<Vec<_>>(),
         "unfinished": listing.unfinished,
         "archive": listing.archive.map(|(after, to)| json!({ "after": after.0, "to": to.0 })),
+        "blobs": listing.blobs,
+        "blob_bytes": listing.blob_bytes,
+        "blobs_gone": listing.blobs_gone,
         "reachable": listing.reachable.map(|commit| commit.0),
         "findings": listing.findings,
     })

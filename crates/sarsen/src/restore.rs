@@ -74,18 +74,23 @@ fn from(source: BackupSource<'_>, options: &RestoreOptions) -> Result<Restored, 
 }
 
 fn told(restored: &Restored, arguments: &RestoreArguments) -> String {
-    let Restored { repository, commit, time, rows, commits, documents } = restored;
+    let Restored { repository, commit, time, rows, commits, documents, .. } = restored;
+    let blobs = match restored.blobs {
+        0 => String::new(),
+        blobs => format!(", {blobs} blobs of {:.1} MB", restored.blob_bytes as f64 / 1e6),
+    };
     format!(
         "restored {} up to commit {commit} of {}: {rows} rows of a full backup, {commits} commits \
-         after it\nverified: {documents} documents\nit is the repository {repository} from now on; \
-         back it up to a folder of its own\n",
+         after it\nverified: {documents} documents{blobs}\nit is the repository {repository} from \
+         now on; back it up to a folder of its own\n",
         arguments.data.display(),
         time.rfc3339()
     )
 }
 
 fn as_json(restored: &Restored) -> String {
-    let Restored { repository, commit, time, rows, commits, documents } = restored;
+    let Restored { repository, commit, time, rows, commits, documents, blobs, blob_bytes } =
+        restored;
     let result = json!({
         "repository": repository,
         "commit": commit.0,
@@ -93,6 +98,8 @@ fn as_json(restored: &Restored) -> String {
         "rows": rows,
         "commits": commits,
         "documents": documents,
+        "blobs": blobs,
+        "blob_bytes": blob_bytes,
     });
     format!("{result}\n")
 }

@@ -9,7 +9,7 @@ use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
 use crate::photo;
 use crate::random::Random;
 use crate::trace::{Finding, expect};
-use repository::limits::MEMORY_BYTES_MIN;
+use repository::limits::{BLOB_KEPT_MS, MEMORY_BYTES_MIN};
 use repository::parts::{Parts, Stepped};
 use repository::{
     CollectionName, Direction, Durability, Ending, History, IndexDefinition, IndexKind, IndexPath,
@@ -129,6 +129,9 @@ impl World {
         let Some(opened) = &self.opened else { return Ok(Default::default()) };
         opened.mark();
         while opened.write_frame(true).map_err(|error| error.to_string())? {}
+        opened.sweep_blobs().map_err(|error| error.to_string())?;
+        // Those that only the log names have stayed, and go in time.
+        self.now_ms.fetch_add(BLOB_KEPT_MS, Ordering::Relaxed);
         opened.sweep_blobs().map_err(|error| error.to_string())?;
         let named = opened.repository().named_blobs(None, usize::MAX);
         let named = named.map_err(|error| error.to_string())?;

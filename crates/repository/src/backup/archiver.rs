@@ -5,6 +5,7 @@
 //! again.
 
 use super::archive::{FOLDER, files, path};
+use super::blobs::{NamedBlob, Shelf, named_by_record, take_named};
 use super::errors::BackupFolderError;
 use super::file::{Encoder, FRAME_BYTES_TARGET, Header, Kind};
 use super::place::Place;
@@ -19,6 +20,7 @@ use crate::tranlog::Hold;
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -73,6 +75,9 @@ pub(crate) struct ArchiveWriter {
     file: Option<(Box<dyn DiskFile>, Header, u64)>,
     /// What was taken from the log and is not in the archive.
     taken: Vec<(CommitNumber, Bytes)>,
+    /// The blobs that it names.
+    named: Vec<NamedBlob>,
+    shelf: Shelf,
     /// The log gave so much at once that there may be more.
     pub is_behind: bool,
     pub status: ArchiveStatus,
@@ -108,7 +113,9 @@ impl ArchiveWriter {
         let hold = Hold { after, bytes_max: hold_bytes_max };
         let held = repository.hold_log(hold);
         let status = ArchiveStatus { archived: after, ..ArchiveStatus::default() };
-        let (log, taken) = (repository.log(after), Vec::new());
+        let (log, taken, named) = (repository.log(after), Vec::new(), Vec::new());
+        let shelf = Shelf::new(&place.disk, path, "archive-");
+        shelf.clear_incoming().map_err(BackupFolderError::Blob)?;
         Ok(Self {
             place,
             repository: id,
@@ -117,6 +124,8 @@ impl ArchiveWriter {
             held,
             file: None,
             taken,
+            named,
+            shelf,
             is_behind: false,
             status,
             _lock: lock,
@@ -131,6 +140,8 @@ impl ArchiveWriter {
                 Ok(records) => {
                     let records = records.into_iter();
                     self.taken = records.map(|record| (record.number, record.record)).collect();
+                    let named = self.taken.iter().flat_map(|(_, record)| named_by_record(record));
+                    self.named = named.collect();
                     let bytes: usize = self.taken.iter().map(|(_, record)| record.len()).sum();
                     self.is_behind = bytes >= FRAME_BYTES_TARGET / 2;
                 }
@@ -145,11 +156,36 @@ impl ArchiveWriter {
                 }
             }
         }
-        if let Err(error) = self.write() {
+        // Those that are large take long: not while somebody waits for the names.
+        let copied = self.copy_blobs(repository);
+        let written = copied.and_then(|()| {
+            let _names = repository.store.archive_names.lock();
+            // Some may have been removed before it was known that they are named.
+            self.copy_blobs(repository)?;
+            self.write().map_err(|error| error.to_string())
+        });
+        if let Err(why) = written {
             self.file = None;
-            self.fail(error.to_string());
+            self.fail(why);
         }
         true
+    }
+
+    /// Copies the blobs that are named by what was taken.
+    fn copy_blobs(&self, repository: &Repository) -> Result<(), String> {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        for NamedBlob { document, blob } in &self.named {
+            match take_named(repository, &self.shelf, *blob, go_on) {
+                Ok(_) => {}
+                // The others are not to wait for it.
+                Err(error) if error.is_damage() => {
+                    log::error!("{document} cannot be archived as it was written: {error}");
+                    self.shelf.note_gone(&blob.hash).map_err(|error| error.to_string())?;
+                }
+                Err(error) => return Err(format!("{document}: {error}")),
+            }
+        }
+        Ok(())
     }
 
     fn fail(&mut self, why: String) {
@@ -189,6 +225,7 @@ impl ArchiveWriter {
         let written = file.write(&bytes, length).and_then(|()| file.sync());
         written.map_err(BackupFolderError::io("write", &path))?;
         self.taken.clear();
+        self.named.clear();
         if !is_full {
             self.file = Some((file, header, length + bytes.len() as u64));
         }

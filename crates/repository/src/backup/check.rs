@@ -1,14 +1,18 @@
 //! What a folder of backups holds, and whether its files are what was written.
 
 use super::archive;
+use super::blobs::{Shelf, said};
 use super::chain::Holdings;
 use super::errors::BackupFolderError;
 use super::file::Decoder;
 use super::manifest::{Manifest, SetKind};
 use super::place::Place;
+use super::retention::{named_by_archive, named_by_set};
+use crate::blobs::{BlobError, BlobReference};
 use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Timestamp};
 use crate::folder::hex;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +35,10 @@ pub struct ListedSet {
     pub items: u64,
     /// Bytes of its files.
     pub bytes: u64,
+    /// Blobs that were copied for it: not those that were there already.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub blob_bytes: u64,
 }
 
 /// What a folder of backups holds.
@@ -44,6 +52,13 @@ pub struct BackupListing {
     pub unfinished: Vec<String>,
     /// The commit that the archive begins after, and the last in it, if there is one.
     pub archive: Option<(CommitNumber, CommitNumber)>,
+    /// Blobs that are there.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub blob_bytes: u64,
+    /// Blobs that commits name and that were removed before they could be copied: commits that name
+    /// them cannot be restored, those after them can.
+    pub blobs_gone: u64,
     /// The newest commit that can be restored from the folder; `None`: there is none, or something
     /// that is newer cannot be reached.
     pub reachable: Option<CommitNumber>,
@@ -69,6 +84,7 @@ pub(crate) fn verify(disk: Arc<dyn Disk>, path: &Path) -> Result<BackupListing, 
         findings.extend(check_set(&place, &set)?);
     }
     findings.extend(check_archive(&place)?);
+    findings.extend(check_blobs(&place)?);
     listing.findings.extend(findings);
     Ok(listing)
 }
@@ -96,10 +112,25 @@ fn list(place: &Place) -> Result<BackupListing, BackupFolderError> {
         made: set.made,
         items: set.items,
         bytes: set.bytes(),
+        blobs: set.blobs,
+        blob_bytes: set.blob_bytes,
     };
     let unfinished = sets.unfinished;
     let sets = sets.whole.iter().map(listed).collect();
-    Ok(BackupListing { repository, sets, unfinished, archive, reachable, findings })
+    let shelf = Shelf::of(place);
+    let there = shelf.list()?;
+    Ok(BackupListing {
+        repository,
+        sets,
+        unfinished,
+        archive,
+        blobs: there.len() as u64,
+        blob_bytes: there.values().sum(),
+        blobs_gone: shelf.list_gone()?.iter().filter(|hash| !there.contains_key(hash)).count()
+            as u64,
+        reachable,
+        findings,
+    })
 }
 
 /// What is wrong with the files of a set. An error of the disk is an error.
@@ -134,6 +165,43 @@ fn check_set(place: &Place, set: &Manifest) -> Result<Vec<String>, BackupFolderE
         findings.push(format!("{} has {items} items, expected {}", set.folder(), set.items));
     }
     Ok(findings)
+}
+
+/// What is wrong with the blobs that are named. What cannot be read is told already.
+fn check_blobs(place: &Place) -> Result<Vec<String>, BackupFolderError> {
+    let mut by: BTreeMap<BlobReference, String> = BTreeMap::new();
+    for set in place.sets()?.whole {
+        let named = &mut |blob: &BlobReference| {
+            by.entry(*blob).or_insert_with(|| set.folder());
+        };
+        undamaged(named_by_set(place, &set, named))?;
+    }
+    for file in archive::files(place)? {
+        let named = &mut |blob: &BlobReference| {
+            by.entry(*blob).or_insert_with(|| archive::FOLDER.to_owned());
+        };
+        undamaged(named_by_archive(place, file.after, named))?;
+    }
+    let shelf = Shelf::of(place);
+    let mut findings = Vec::new();
+    for (blob, by) in by {
+        match shelf.check(blob) {
+            Ok(()) => {}
+            Err(error @ BlobError::Damaged { .. }) => {
+                findings.push(format!("{by}: {}", said(&error)));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(findings)
+}
+
+/// Passes over damage.
+fn undamaged(read: Result<(), BackupFolderError>) -> Result<(), BackupFolderError> {
+    match read {
+        Err(BackupFolderError::Damaged { .. }) => Ok(()),
+        read => read,
+    }
 }
 
 /// What is wrong with the archive: gaps between its files.

@@ -1,5 +1,6 @@
 //! Adding the commits since the last set, as the log still has them.
 
+use super::blobs::{Shelf, named_by_record};
 use super::errors::BackupError;
 use super::file::{Header, Kind};
 use super::make;
@@ -10,6 +11,7 @@ use super::{Added, BackupReport};
 use crate::document::CommitNumber;
 use crate::errors::LogError;
 use crate::repository::Repository;
+use crate::tranlog::Hold;
 use std::time::Duration;
 
 /// How long the log is waited for that is written, but not yet synced.
@@ -18,13 +20,16 @@ const LOG_WAIT: Duration = Duration::from_secs(1);
 /// Adds the commits after the last set to `place`.
 pub(super) fn add(
     repository: &Repository,
-    place: &Place,
+    (place, shelf): (&Place, &Shelf),
     sets: &Sets,
     report: Report<'_>,
 ) -> Result<BackupReport, BackupError> {
     let Some(last) = sets.whole.last() else {
         return Err(BackupError::NothingBefore(place.path.clone()));
     };
+    // From here on no blob goes that the commits name, and so none that is named at the last.
+    let hold = Hold { after: last.to, bytes_max: u64::MAX };
+    let _held = repository.hold_log(hold);
     // What is visible now is what whoever asks expects to be in it.
     let to = repository.store.views.visible();
     match repository.store.tranlog.wait_synced(to) {
@@ -45,11 +50,13 @@ pub(super) fn add(
         made: (repository.store.clock)(),
         items: 0,
         files: Vec::new(),
+        blobs: 0,
+        blob_bytes: 0,
     };
     // Looked at before anything is written: where the log has a gap, nothing is left behind.
     let mut log = repository.log(last.to);
     let first = log.take().map_err(|error| log_error(error, last.to))?;
-    let target = Box::new(IntoFolder::new(place, &manifest.folder())?);
+    let target = Box::new(IntoFolder::new((place, shelf), &manifest.folder())?);
     let header = Header {
         kind: Kind::Records,
         repository: manifest.repository,
@@ -64,6 +71,10 @@ pub(super) fn add(
         for record in records.iter().filter(|record| record.number <= to) {
             time = time.max(record.time().unwrap_or_default());
             set.record(record.number, &record.record)?;
+            for named in named_by_record(&record.record) {
+                let taken = set.named_blob(repository, shelf, named.blob);
+                taken.map_err(|error| make::copy_error(named.document, error))?;
+            }
         }
         if log.position() >= to {
             break;

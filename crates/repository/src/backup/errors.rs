@@ -1,5 +1,6 @@
 //! Why a backup or a restore was not made.
 
+use crate::blobs::BlobError;
 use crate::document::CommitNumber;
 use crate::errors::{OpenError, ReadError};
 use crate::snapshot::SnapshotError;
@@ -54,6 +55,9 @@ pub enum BackupFolderError {
         /// The id of the repository.
         expected: String,
     },
+    /// A blob in it could not be read or written.
+    #[error("the blobs of the backups: {0}")]
+    Blob(BlobError),
     /// A file of a backup is not what was written.
     #[error("the backup is damaged: {}: {why}", path.display())]
     Damaged {
@@ -117,12 +121,14 @@ pub enum BackupError {
     /// The log could not be read.
     #[error("the tranlog could not be read: {0}")]
     Log(String),
-    /// Content that lies in files of its own is not copied yet.
-    #[error(
-        "{0} has content above 64 KiB in a file of its own (docs/blobs.md), which backups do not \
-         hold yet; nothing was added: stop the server and copy the data folder"
-    )]
-    Blob(String),
+    /// Large content of a document is missing or damaged, or could not be copied.
+    #[error("{document} could not be backed up, so nothing was added: {why}")]
+    Blob {
+        /// "collection/key".
+        document: String,
+        /// What is wrong, with the blob.
+        why: String,
+    },
     /// Whoever asked for it is gone or wants it no more.
     #[error("the backup was given up")]
     Stopped,
@@ -172,6 +178,14 @@ pub enum RestoreError {
         asked: CommitNumber,
         /// The last commit that is there.
         reachable: CommitNumber,
+    },
+    /// Large content of a document is in no backup as it was written.
+    #[error("{document} cannot be restored: {why}")]
+    Blob {
+        /// "collection/key".
+        document: String,
+        /// What is wrong, with the blob.
+        why: String,
     },
     /// The storage engine could not be written or read.
     #[error("the restored repository could not be written: {0}")]

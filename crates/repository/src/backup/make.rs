@@ -1,16 +1,19 @@
 //! Making a backup of an open repository: everything as of a checkpoint, or the commits since the
 //! last set.
 
+use super::blobs::{CopyError, Shelf, named_by_row};
 use super::commits;
-use super::errors::BackupError;
+use super::errors::{BackupError, BackupFolderError};
 use super::file::{Header, Kind};
 use super::manifest::{Manifest, SetKind};
 use super::place::{Place, Sets};
 use super::set::{IntoFolder, IntoTar, Report, SetWriter, Target};
 use super::{Added, BackupKind, BackupOptions, BackupReport};
+use crate::blobs::BlobError;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
 use crate::repository::Repository;
+use crate::rows;
 use crate::snapshot::Snapshot;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -35,12 +38,15 @@ pub(crate) fn to_folder(
     for unfinished in &sets.unfinished {
         place.remove(unfinished)?;
     }
+    let shelf = Shelf::new(&place.disk, &place.path, "backup-");
+    shelf.clear_incoming().map_err(BackupFolderError::Blob)?;
+    let to = (&place, &shelf);
     let made = match options.kind {
-        BackupKind::Full => full_in(repository, &place, &sets, report)?,
-        BackupKind::Commits => commits::add(repository, &place, &sets, report)?,
-        BackupKind::Automatic if is_full_due(&sets) => full_in(repository, &place, &sets, report)?,
-        BackupKind::Automatic => match commits::add(repository, &place, &sets, report) {
-            Err(BackupError::LogGone { .. }) => full_in(repository, &place, &sets, report)?,
+        BackupKind::Full => full_in(repository, to, &sets, report)?,
+        BackupKind::Commits => commits::add(repository, to, &sets, report)?,
+        BackupKind::Automatic if is_full_due(&sets) => full_in(repository, to, &sets, report)?,
+        BackupKind::Automatic => match commits::add(repository, to, &sets, report) {
+            Err(BackupError::LogGone { .. }) => full_in(repository, to, &sets, report)?,
             made => made?,
         },
     };
@@ -48,6 +54,9 @@ pub(crate) fn to_folder(
         Some(keep) => super::retention::keep(&place, keep)?,
         None => Vec::new(),
     };
+    if !removed.is_empty() || !sets.unfinished.is_empty() {
+        super::retention::forget_blobs(to, &repository.store.archive_names)?;
+    }
     Ok(BackupReport { cleaned: sets.unfinished, removed, ..made })
 }
 
@@ -77,6 +86,8 @@ fn manifest_of(repository: &Repository, snapshot: &Snapshot) -> Manifest {
         made: (repository.store.clock)(),
         items: 0,
         files: Vec::new(),
+        blobs: 0,
+        blob_bytes: 0,
     }
 }
 
@@ -93,7 +104,7 @@ fn is_full_due(sets: &Sets) -> bool {
 
 fn full_in(
     repository: &Repository,
-    place: &Place,
+    to: (&Place, &Shelf),
     sets: &Sets,
     report: Report<'_>,
 ) -> Result<BackupReport, BackupError> {
@@ -104,7 +115,7 @@ fn full_in(
     if let Some(same) = sets.whole.iter().find(same) {
         return Ok(BackupReport::of(same, Added::Nothing));
     }
-    let target = IntoFolder::new(place, &manifest.folder())?;
+    let target = IntoFolder::new(to, &manifest.folder())?;
     full(repository, &snapshot, (Box::new(target), manifest), report)
 }
 
@@ -121,14 +132,27 @@ fn full<'a>(
         time: manifest.time,
         place: 0,
     };
-    let bytes = repository.store.engine.disk_bytes();
+    let bytes = repository.store.engine.disk_bytes() + repository.blob_stats().bytes;
     let mut set = SetWriter::new(target, header, bytes, report);
     let mut failed = None;
-    snapshot.scan(&mut |id, key, document| match set.row(id, key, &document) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(error) => {
-            failed = Some(error);
-            ControlFlow::Break(())
+    let mut last = None;
+    snapshot.scan(&mut |id, key, document| {
+        let added = set.row(id, key, &document).and_then(|()| {
+            match named_by_row(id, key, &document).filter(|blob| last != Some(*blob)) {
+                None => Ok(()),
+                Some(blob) => {
+                    last = Some(blob);
+                    let added = set.blob(blob, || Ok(snapshot.pin(blob)?.open()?));
+                    added.map_err(|error| blob_error(repository, key, error))
+                }
+            }
+        });
+        match added {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
         }
     })?;
     if let Some(error) = failed {
@@ -136,6 +160,25 @@ fn full<'a>(
     }
     let manifest = set.finish(manifest)?;
     Ok(BackupReport::of(&manifest, Added::Full))
+}
+
+/// What to say of the blob that the row `key` names.
+fn blob_error(repository: &Repository, key: &str, error: CopyError) -> BackupError {
+    let document = || {
+        let (id, key) = rows::named_by(key)?;
+        Some(format!("{}/{key}", repository.store.hot.name(id)?))
+    };
+    copy_error(document().unwrap_or_else(|| key.to_owned()), error)
+}
+
+/// What to say of a blob that a document names.
+pub(super) fn copy_error(document: String, error: CopyError) -> BackupError {
+    match error {
+        CopyError::Stopped => BackupError::Stopped,
+        CopyError::Stream(error) => BackupError::Stream(error),
+        CopyError::Blob(BlobError::Read(error)) => BackupError::Read(error),
+        CopyError::Blob(error) => BackupError::Blob { document, why: error.to_string() },
+    }
 }
 
 /// A folder that holds later commits than the repository has is that of another future.

@@ -69,6 +69,10 @@ pub(crate) struct Manifest {
     /// Rows, or records.
     pub items: u64,
     pub files: Vec<ManifestFile>,
+    /// Blobs that were copied for it, and the bytes of their content. Others that it names were
+    /// there already.
+    pub blobs: u64,
+    pub blob_bytes: u64,
 }
 
 impl Manifest {
@@ -80,7 +84,7 @@ impl Manifest {
         }
     }
 
-    /// Bytes of the set's files.
+    /// Bytes of the set's own files, without the blobs.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
@@ -88,14 +92,18 @@ impl Manifest {
     pub(crate) fn to_text(&self) -> String {
         let mut text = format!(
             "{{\"format\":\"{FORMAT}\",\"kind\":\"{}\",\"repository\":\"{}\",\"after\":{},\
-             \"to\":{},\"time\":{},\"made\":{},\"items\":{}}}\n",
+             \"to\":{},\"time\":{},\"made\":{},\"items\":{}{}}}\n",
             self.kind.name(),
             hex(&self.repository),
             self.after,
             self.to,
             self.time.0,
             self.made.0,
-            self.items
+            self.items,
+            match self.blobs {
+                0 => String::new(),
+                blobs => format!(",\"blobs\":{blobs},\"blob_bytes\":{}", self.blob_bytes),
+            }
         );
         for ManifestFile { name, bytes, sum } in &self.files {
             text.push_str(&format!(
@@ -136,7 +144,12 @@ impl Manifest {
             made: Timestamp(first.number("made")?),
             items: first.number("items")?,
             files: lines.map(|line| Line::new(line)?.file()).collect::<Result<_, _>>()?,
+            blobs: first.number_or_0("blobs")?,
+            blob_bytes: first.number_or_0("blob_bytes")?,
         };
+        if (manifest.blobs == 0) != (manifest.blob_bytes == 0) {
+            return Err("the manifest has blobs without bytes, or bytes without blobs".to_owned());
+        }
         match end.number("files")? == manifest.files.len() as u64 {
             true => Ok(manifest),
             false => Err("the manifest has another number of files".to_owned()),
@@ -181,6 +194,14 @@ impl<'a> Line<'a> {
         member.parse().map_err(|_| format!("\"{name}\" in the manifest is {member}"))
     }
 
+    /// The same of a member that is left out where it is 0.
+    fn number_or_0(&self, name: &str) -> Result<u64, String> {
+        match json::locate(self.0, &format!("/{name}")) {
+            Ok(json::Span::Value(_)) => self.number(name),
+            _ => Ok(0),
+        }
+    }
+
     fn sum(&self) -> Result<u32, String> {
         let text = self.text("crc32c")?;
         let sum = u32::from_str_radix(text, 16).map_err(|_| text);
@@ -212,6 +233,8 @@ mod tests {
             made: Timestamp(1_700_000_001_000),
             items: 80,
             files: vec![ManifestFile::of("000000.records", b"abc")],
+            blobs: 2,
+            blob_bytes: 200_000,
         }
     }
 
@@ -220,7 +243,8 @@ mod tests {
         let manifest = manifest();
         assert_eq!(Manifest::from_text(&manifest.to_text()), Ok(manifest.clone()));
         assert_eq!(manifest.folder(), "log-00000000000000000005-00000000000000000090");
-        let empty = Manifest { files: Vec::new(), kind: SetKind::Full, ..manifest };
+        let (files, kind, blobs, blob_bytes) = (Vec::new(), SetKind::Full, 0, 0);
+        let empty = Manifest { files, kind, blobs, blob_bytes, ..manifest };
         assert_eq!(Manifest::from_text(&empty.to_text()), Ok(empty));
     }
 

@@ -2,17 +2,20 @@
 //! bytes, and why what is restored is exactly what was there, are in `docs/backup.md`.
 //!
 //! `place` is a folder of backups, `manifest` says what a set holds, `file` how its files look,
-//! `tar` how a set becomes a stream. `make` makes sets, `set` writes them, `retention` removes old
+//! `tar` how a set becomes a stream; `blobs` are large content in files of their own, `large` what
+//! of it a restore needs. `make` makes sets, `set` writes them, `retention` removes old
 //! ones, `archive` are the files that `archiver` fills. `chain` finds what leads to a commit,
 //! `restore` replays it. When backups are made is the caller's affair.
 
 mod archive;
 mod archiver;
+mod blobs;
 mod chain;
 mod check;
 mod commits;
 mod errors;
 pub(crate) mod file;
+mod large;
 pub(crate) mod make;
 pub(crate) mod manifest;
 mod place;
@@ -95,6 +98,10 @@ pub struct BackupReport {
     pub items: u64,
     /// Bytes of its files.
     pub bytes: u64,
+    /// Blobs that were copied for it: not those that were there already.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub blob_bytes: u64,
     /// Sets that earlier backups had left unfinished, and that are gone now.
     pub cleaned: Vec<String>,
     /// Sets and files of the archive that were no longer to be kept.
@@ -110,6 +117,8 @@ impl BackupReport {
             time: set.time,
             items: set.items,
             bytes: set.bytes(),
+            blobs: set.blobs,
+            blob_bytes: set.blob_bytes,
             cleaned: Vec::new(),
             removed: Vec::new(),
         }

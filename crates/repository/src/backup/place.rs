@@ -62,7 +62,8 @@ impl Place {
         self.disk.create_folder(&self.path).map_err(io("create the folder", &self.path))?;
         let names = self.names(&self.path)?;
         let is_known = names.iter().any(|name| name == FORMAT);
-        let ours = |name: &String| matches!(name.as_str(), "backup.tmp" | "lock" | "archive");
+        let ours =
+            |name: &String| matches!(name.as_str(), "backup.tmp" | "lock" | "archive" | "blobs");
         if let Some(other) = names.iter().find(|name| !is_known && !ours(name)) {
             let why = format!("expected an empty folder or a file named {FORMAT}, found {other}");
             return Err(BackupFolderError::NotBackups { path: self.path.clone(), why });

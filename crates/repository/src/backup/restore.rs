@@ -3,12 +3,14 @@
 
 use super::Progress;
 use super::archive;
+use super::blobs::Shelf;
 use super::chain::{Holdings, Stretch, missing};
 use super::errors::{BackupFolderError, RestoreError};
 use super::file::{Decoder, Frame, Header, Kind};
+use super::large::{self, Names};
 use super::manifest::{self, Manifest, ManifestFile};
 use super::place::{FORMAT, Place, read_format};
-use super::set::Report;
+use super::set::{Report, told};
 use super::tar::TarReader;
 use crate::at_rest::{AtRest, StateRow};
 use crate::disk::{Disk, Files};
@@ -71,6 +73,10 @@ pub struct Restored {
     pub commits: u64,
     /// Documents that were verified.
     pub documents: u64,
+    /// Blobs that they name, which were verified, too.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub blob_bytes: u64,
 }
 
 /// Opens what is at rest, given its folder.
@@ -127,6 +133,7 @@ pub(crate) fn on(
                 target.rows_of_set(place, full)?;
             }
             target.follow(&chain.stretches, chain.beyond)?;
+            target.blobs(std::iter::once(&place).chain(&archive))?;
             target.finish()
         }
         BackupSource::Tar(stream) => {
@@ -139,6 +146,7 @@ pub(crate) fn on(
             check_goal(options.goal, &full)?;
             let chain = holdings.after(full.to, options.goal)?;
             target.follow(&chain.stretches, chain.beyond)?;
+            target.blobs(archive.iter())?;
             target.finish()
         }
     }
@@ -185,18 +193,26 @@ fn tar_repository(tar: &mut TarReader<&mut dyn Read>) -> Result<[u8; 16], Restor
     }
 }
 
-/// A file of rows, and what the manifest is to say of it.
-type RowsFile = (PathBuf, Bytes);
+/// What comes next of a full set.
+enum Piece {
+    /// A file of rows.
+    Rows(PathBuf, Bytes),
+    /// A blob with so many bytes, which is in its place.
+    Blob(u64),
+}
 
 /// A repository being made.
 struct Restoring<'a> {
     ground: Ground,
     options: &'a RestoreOptions,
     folder: Folder,
+    /// Where the blobs come to.
+    shelf: Arc<Shelf>,
     report: Report<'a>,
     progress: Progress,
     rows: u64,
     commits: u64,
+    blobs: (u64, u64),
 }
 
 impl<'a> Restoring<'a> {
@@ -212,8 +228,25 @@ impl<'a> Restoring<'a> {
             path: engine,
             source,
         })?;
+        let shelf = Arc::new(Shelf::new(&ground.disk, &options.folder, ""));
+        shelf.clear().map_err(|error| RestoreError::Engine(error.to_string()))?;
         let progress = Progress::default();
-        Ok(Self { ground, options, folder, report, progress, rows: 0, commits: 0 })
+        let (rows, commits, blobs) = (0, 0, (0, 0));
+        Ok(Self { ground, options, folder, shelf, report, progress, rows, commits, blobs })
+    }
+
+    /// Copies the blobs that documents name.
+    fn blobs<'p>(&mut self, places: impl Iterator<Item = &'p Place>) -> Result<(), RestoreError> {
+        let engine = self.open()?;
+        let row = engine.state_row().map_err(|error| RestoreError::Engine(error.to_string()))?;
+        let names = Names { engine: &*engine, at: engine.state(row.commit) };
+        if self.progress.bytes_expected > 0 {
+            self.progress.bytes_expected += names.bytes()?;
+        }
+        let from: Vec<Shelf> = places.map(Shelf::of).collect();
+        let mut told = told(&mut self.progress, &mut self.report);
+        self.blobs = names.copy(&from, &self.shelf, &mut told)?;
+        Ok(())
     }
 
     fn tell(&mut self, items: usize, bytes: usize) -> Result<(), RestoreError> {
@@ -237,7 +270,7 @@ impl<'a> Restoring<'a> {
             None => Ok(None),
             Some(file) => {
                 let path = place.path.join(full.folder()).join(&file.name);
-                Ok(Some((path, place.file(full, file)?)))
+                Ok(Some(Piece::Rows(path, place.file(full, file)?)))
             }
         };
         let check = |found: &Found| match found.rows == full.items {
@@ -258,20 +291,29 @@ impl<'a> Restoring<'a> {
         tar: &mut TarReader<&mut dyn Read>,
         repository: &[u8; 16],
     ) -> Result<Manifest, RestoreError> {
-        let first = next_file(tar)?;
+        let shelf = Arc::clone(&self.shelf);
         let not = |why: &str| RestoreError::NotABackup(why.to_owned());
-        let Some((name, content)) = first else { return Err(not("it holds no set")) };
+        let (name, content) = loop {
+            match next_piece(tar, &shelf)? {
+                Some(Piece::Rows(name, content)) => break (name, content),
+                Some(Piece::Blob(bytes)) => self.tell(0, bytes as usize)?,
+                None => return Err(not("it holds no set")),
+            }
+        };
         let header = Decoder::new(content.clone()).map_err(RestoreError::NotABackup)?.header;
         let mut files = Vec::new();
         let mut manifest = None;
-        let mut pending = Some((name, content));
+        let mut pending = Some(Piece::Rows(name, content));
         let next = &mut || {
-            let file = match pending.take() {
+            let piece = match pending.take() {
                 Some(first) => Some(first),
-                None => next_file(tar)?,
+                None => next_piece(tar, &shelf)?,
             };
-            let Some((name, content)) = file else { return Ok(None) };
-            let plain = name.rsplit('/').next().unwrap_or_default();
+            let (name, content) = match piece {
+                Some(Piece::Rows(name, content)) => (name, content),
+                other => return Ok(other),
+            };
+            let plain = name.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if plain == manifest::NAME {
                 let text = String::from_utf8_lossy(&content);
                 let read = Manifest::from_text(&text).map_err(RestoreError::NotABackup)?;
@@ -279,7 +321,7 @@ impl<'a> Restoring<'a> {
                 return Ok(None);
             }
             files.push(ManifestFile::of(plain, &content));
-            Ok(Some((PathBuf::from(name), content)))
+            Ok(Some(Piece::Rows(name, content)))
         };
         // What the stream ends with says whether it is whole.
         let mut whole = None;
@@ -303,14 +345,21 @@ impl<'a> Restoring<'a> {
         &mut self,
         (commit, time): (CommitNumber, Timestamp),
         repository: [u8; 16],
-        next: &mut dyn FnMut() -> Result<Option<RowsFile>, RestoreError>,
+        next: &mut dyn FnMut() -> Result<Option<Piece>, RestoreError>,
         check: impl FnOnce(&Found) -> Result<(), RestoreError>,
     ) -> Result<(), RestoreError> {
         let engine = self.open()?;
         let failed = |error: crate::at_rest::EngineError| RestoreError::Engine(error.to_string());
         let mut ingest = engine.ingest(StateRow { commit, time }).map_err(failed)?;
         let mut found = Found::default();
-        while let Some((path, content)) = next()? {
+        while let Some(piece) = next()? {
+            let (path, content) = match piece {
+                Piece::Rows(path, content) => (path, content),
+                Piece::Blob(bytes) => {
+                    self.tell(0, bytes as usize)?;
+                    continue;
+                }
+            };
             let damaged = |why| RestoreError::from(BackupFolderError::damaged(&path)(why));
             let bytes = content.len();
             let mut file = Decoder::new(content).map_err(damaged)?;
@@ -480,6 +529,8 @@ impl<'a> Restoring<'a> {
             rows: self.rows,
             commits: self.commits,
             documents: report.documents.values().sum(),
+            blobs: self.blobs.0,
+            blob_bytes: self.blobs.1,
         })
     }
 }
@@ -529,11 +580,19 @@ struct Following {
     is_done: bool,
 }
 
-fn next_file(tar: &mut TarReader<&mut dyn Read>) -> Result<Option<(String, Bytes)>, RestoreError> {
+/// The next file of a stream; a blob is put into its place.
+fn next_piece(
+    tar: &mut TarReader<&mut dyn Read>,
+    shelf: &Shelf,
+) -> Result<Option<Piece>, RestoreError> {
     let Some((name, bytes)) = tar.next().map_err(RestoreError::Stream)? else { return Ok(None) };
+    if let Some(blob) = large::in_stream(&name, bytes) {
+        large::take_from(tar, blob, shelf)?;
+        return Ok(Some(Piece::Blob(blob.length)));
+    }
     if bytes > BACKUP_FILE_READ_BYTES_MAX {
         return Err(RestoreError::NotABackup(format!("{name} has {bytes} bytes")));
     }
     let content = tar.read(bytes).map_err(RestoreError::Stream)?;
-    Ok(Some((name, content.into())))
+    Ok(Some(Piece::Rows(name.into(), content.into())))
 }

@@ -2,14 +2,16 @@
 //! the files go is the target's affair: into a folder of backups, or a stream of tar.
 
 use super::Progress;
+use super::blobs::{CopyError, Shelf, Taken, Told, pour, take_named};
 use super::errors::{BackupError, BackupFolderError};
 use super::file::{Encoder, FRAME_BYTES_TARGET, Header, Kind};
 use super::manifest::{self, Manifest, ManifestFile};
 use super::place::{FORMAT, Place, format_text};
 use super::tar::TarWriter;
+use crate::blobs::{BlobError, BlobReader, BlobReference, BlobSums};
 use crate::document::{CommitNumber, Document};
 use crate::limits::BACKUP_FILE_BYTES;
-use crate::record::{self, Change, Write};
+use crate::repository::Repository;
 use bytes::Bytes;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -19,6 +21,12 @@ pub(super) trait Target {
     /// Takes a file.
     fn put(&mut self, name: &str, content: &[u8]) -> Result<(), BackupError>;
 
+    /// Whether it has a blob already.
+    fn holds(&self, blob: &BlobReference) -> Result<bool, BlobError>;
+
+    /// Takes a blob that it does not have.
+    fn blob(&mut self, from: &BlobReader, told: Told<'_>) -> Result<(), CopyError>;
+
     /// Takes the manifest, with which the set is there.
     fn finish(self: Box<Self>, manifest: &Manifest) -> Result<(), BackupError>;
 }
@@ -26,16 +34,20 @@ pub(super) trait Target {
 /// A set in a folder of backups.
 pub(super) struct IntoFolder<'a> {
     place: &'a Place,
+    shelf: &'a Shelf,
     folder: PathBuf,
 }
 
 impl<'a> IntoFolder<'a> {
     /// A set of this name, of which nothing is there.
-    pub(super) fn new(place: &'a Place, set: &str) -> Result<Self, BackupError> {
+    pub(super) fn new(
+        (place, shelf): (&'a Place, &'a Shelf),
+        set: &str,
+    ) -> Result<Self, BackupError> {
         let folder = place.path.join(set);
         let made = place.disk.create_folder(&folder);
         made.map_err(BackupFolderError::io("create the folder", &folder))?;
-        Ok(Self { place, folder })
+        Ok(Self { place, shelf, folder })
     }
 }
 
@@ -49,6 +61,14 @@ impl Target for IntoFolder<'_> {
         };
         write().map_err(BackupFolderError::io("write", &path))?;
         Ok(())
+    }
+
+    fn holds(&self, blob: &BlobReference) -> Result<bool, BlobError> {
+        self.shelf.holds(blob)
+    }
+
+    fn blob(&mut self, from: &BlobReader, told: Told<'_>) -> Result<(), CopyError> {
+        self.shelf.add(from, told)
     }
 
     fn finish(self: Box<Self>, manifest: &Manifest) -> Result<(), BackupError> {
@@ -83,6 +103,22 @@ impl Target for IntoTar<'_> {
         self.tar.file(&format!("{}/{name}", self.set), content).map_err(BackupError::Stream)
     }
 
+    fn holds(&self, _blob: &BlobReference) -> Result<bool, BlobError> {
+        Ok(false)
+    }
+
+    fn blob(&mut self, from: &BlobReader, told: Told<'_>) -> Result<(), CopyError> {
+        let blob = from.reference();
+        let mut sums = BlobSums::default();
+        let path = blob.hash.path();
+        self.tar.begin(&path.to_string_lossy(), blob.file_bytes())?;
+        pour(from, told, |piece| {
+            sums.update(piece);
+            Ok(self.tar.write(piece)?)
+        })?;
+        Ok(self.tar.write(&sums.footer(&blob)?)?)
+    }
+
     fn finish(mut self: Box<Self>, manifest: &Manifest) -> Result<(), BackupError> {
         self.put(manifest::NAME, manifest.to_text().as_bytes())?;
         self.tar.finish().map_err(BackupError::Stream)
@@ -101,6 +137,8 @@ pub(super) struct SetWriter<'a> {
     progress: Progress,
     /// Bytes of the present file that were told of.
     told: usize,
+    /// Blobs that were copied, and their bytes.
+    blobs: (u64, u64),
     report: Report<'a>,
 }
 
@@ -118,7 +156,8 @@ impl<'a> SetWriter<'a> {
         };
         let file = Encoder::new(&header, previous);
         let progress = Progress { items: 0, bytes: 0, bytes_expected };
-        Self { target, header, file, files: Vec::new(), progress, told: 0, report }
+        let (files, told, blobs) = (Vec::new(), 0, (0, 0));
+        Self { target, header, file, files, progress, told, blobs, report }
     }
 
     /// Adds a row.
@@ -128,9 +167,6 @@ impl<'a> SetWriter<'a> {
         key: &str,
         document: &Document,
     ) -> Result<(), BackupError> {
-        if document.blob.is_some() {
-            return Err(BackupError::Blob(key.to_owned()));
-        }
         self.file.row(id, key, document);
         self.added(self.progress.items + 1)
     }
@@ -141,15 +177,43 @@ impl<'a> SetWriter<'a> {
         number: CommitNumber,
         record: &Bytes,
     ) -> Result<(), BackupError> {
-        // What cannot be read is not for a backup to judge: restoring names it.
-        if let Ok((_, writes)) = record::decode(record) {
-            let is_blob = |write: &Write| matches!(write.change, Change::Put { blob: Some(_), .. });
-            if let Some(write) = writes.iter().find(|write| is_blob(write)) {
-                return Err(BackupError::Blob(write.key.to_string()));
-            }
-        }
         self.file.record(number, record);
         self.added(number.0)
+    }
+
+    /// Adds a blob, unless it is there; `open` is called if it is not.
+    pub(super) fn blob(
+        &mut self,
+        blob: BlobReference,
+        open: impl FnOnce() -> Result<BlobReader, CopyError>,
+    ) -> Result<(), CopyError> {
+        if self.target.holds(&blob)? {
+            // It was expected among what is to be copied.
+            let expected = &mut self.progress.bytes_expected;
+            *expected = expected.saturating_sub(blob.length).max(1.min(*expected));
+            return Ok(());
+        }
+        let from = open()?;
+        let mut told = told(&mut self.progress, &mut self.report);
+        self.target.blob(&from, &mut told)?;
+        drop(told);
+        self.blobs = (self.blobs.0 + 1, self.blobs.1 + blob.length);
+        Ok(())
+    }
+
+    /// Adds a blob that a record names to the folder of backups, unless it is there.
+    pub(super) fn named_blob(
+        &mut self,
+        repository: &Repository,
+        shelf: &Shelf,
+        blob: BlobReference,
+    ) -> Result<(), CopyError> {
+        let mut told = told(&mut self.progress, &mut self.report);
+        if take_named(repository, shelf, blob, &mut told)? == Taken::Copied {
+            drop(told);
+            self.blobs = (self.blobs.0 + 1, self.blobs.1 + blob.length);
+        }
+        Ok(())
     }
 
     fn added(&mut self, last: u64) -> Result<(), BackupError> {
@@ -194,8 +258,26 @@ impl<'a> SetWriter<'a> {
     pub(super) fn finish(mut self, manifest: Manifest) -> Result<Manifest, BackupError> {
         self.tell()?;
         self.end_file(self.progress.items)?;
-        let manifest = Manifest { items: self.progress.items, files: self.files, ..manifest };
+        let (items, files, (blobs, blob_bytes)) = (self.progress.items, self.files, self.blobs);
+        let manifest = Manifest { items, files, blobs, blob_bytes, ..manifest };
         self.target.finish(&manifest)?;
         Ok(manifest)
+    }
+}
+
+/// Tells of the bytes of a blob.
+pub(super) fn told<'a>(
+    progress: &'a mut Progress,
+    report: &'a mut Report<'_>,
+) -> impl FnMut(u64) -> ControlFlow<()> + 'a {
+    let mut untold = 0;
+    move |bytes| {
+        progress.bytes += bytes;
+        untold += bytes;
+        if untold < FRAME_BYTES_TARGET as u64 {
+            return ControlFlow::Continue(());
+        }
+        untold = 0;
+        report(progress)
     }
 }

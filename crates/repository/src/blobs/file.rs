@@ -1,7 +1,7 @@
 //! The file of a blob: its content, a checksum for each chunk of it, and a tail. `docs/format.md`,
 //! "Blob".
 
-use super::{BlobHash, BlobReference};
+use super::{BlobError, BlobHash, BlobReference};
 
 /// Bytes that one checksum is for. Whatever part of a blob is read, so much is verified.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
@@ -18,6 +18,42 @@ pub(super) fn chunks(length: u64) -> u64 {
 /// How many bytes come after the content in the file.
 pub(super) fn footer_bytes(length: u64) -> u64 {
     4 * chunks(length) + TAIL_BYTES as u64
+}
+
+impl BlobReference {
+    /// How many bytes its file has.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.length + footer_bytes(self.length)
+    }
+}
+
+/// What comes after the content of a blob that is copied piece by piece, and whether it is that.
+#[derive(Default)]
+pub(crate) struct BlobSums {
+    hasher: blake3::Hasher,
+    length: u64,
+    sums: Vec<u32>,
+}
+
+impl BlobSums {
+    /// Takes the next chunk.
+    pub(crate) fn update(&mut self, chunk: &[u8]) {
+        self.hasher.update(chunk);
+        self.length += chunk.len() as u64;
+        self.sums.push(crc32c::crc32c(chunk));
+    }
+
+    /// The rest of the file, if what came was the content of this blob, chunk by chunk.
+    pub(crate) fn footer(&self, expected: &BlobReference) -> Result<Vec<u8>, BlobError> {
+        let hash = BlobHash(*self.hasher.finalize().as_bytes());
+        match (BlobReference { hash, length: self.length }) {
+            found if found == *expected => Ok(encode_footer(expected, &self.sums)),
+            found => {
+                let why = format!("its content has the hash {hash} and {} bytes", found.length);
+                Err(BlobError::Damaged { hash: expected.hash, why })
+            }
+        }
+    }
 }
 
 /// The checksums of the chunks, then the tail.

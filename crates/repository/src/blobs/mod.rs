@@ -7,6 +7,7 @@
 mod check;
 mod error;
 mod file;
+mod kept;
 mod pin;
 mod reader;
 mod reclaim;
@@ -21,8 +22,9 @@ pub use shelf::BlobStats;
 pub use writer::BlobWriter;
 
 pub(crate) use check::{CheckedBlobs, check};
-pub(crate) use reclaim::Sweeper;
-pub(crate) use shelf::Blobs;
+pub(crate) use file::BlobSums;
+pub(crate) use reclaim::{Sweeper, is_named};
+pub(crate) use shelf::{Blobs, content_bytes};
 pub(crate) use unnamed::Unnamed;
 
 use crate::cursor::Cursor;

@@ -35,6 +35,9 @@ pub(crate) enum Looked {
 
 /// Removes the blob, if it may go.
 pub(crate) fn look_at(store: &Store, hash: &BlobHash) -> Result<Looked, BlobError> {
+    if is_kept_for_log(store, hash) {
+        return Ok(Looked::Later);
+    }
     // From here on nobody pins it, and so no commit can begin to name it.
     let Some(_removal) = store.blobs.begin_removal(hash) else { return Ok(Looked::Later) };
     let unnamed = &store.hot.unnamed;
@@ -51,13 +54,32 @@ pub(crate) fn look_at(store: &Store, hash: &BlobHash) -> Result<Looked, BlobErro
     if is_seen || store.tranlog.synced() < last {
         return Ok(Looked::Later);
     }
+    if keep_for_log(store, hash)? {
+        return Ok(Looked::Later);
+    }
     store.blobs.remove(hash)?;
     unnamed.settle(hash, last);
     Ok(Looked::Removed)
 }
 
+/// Whether a blob without a name stays, since it was found to before and nothing has changed.
+fn is_kept_for_log(store: &Store, hash: &BlobHash) -> bool {
+    let unnamed = &store.hot.unnamed;
+    let Some(kept) = unnamed.kept(hash) else { return false };
+    let taken = unnamed.taken(hash);
+    kept.taken == taken && kept.may_stay(store.tranlog.blob_room(taken), (store.clock)())
+}
+
+/// Whether a blob without a name stays for those who copy the log: a commit in it may name it.
+fn keep_for_log(store: &Store, hash: &BlobHash) -> Result<bool, BlobError> {
+    let unnamed = &store.hot.unnamed;
+    let Some(length) = store.blobs.length(hash)? else { return Ok(false) };
+    let (taken, now) = (unnamed.taken(hash), (store.clock)());
+    Ok(unnamed.keep(*hash, (taken, length), store.tranlog.blob_room(taken), now))
+}
+
 /// Whether a document names the blob on the newest view.
-fn is_named(store: &Store, hash: &BlobHash) -> Result<bool, ReadError> {
+pub(crate) fn is_named(store: &Store, hash: &BlobHash) -> Result<bool, ReadError> {
     // Rows do not expire, so time need not go on for this.
     let view = store.views.pin(Timestamp(0));
     for table in [&store.hot.blobs, &store.hot.volatile_blobs] {

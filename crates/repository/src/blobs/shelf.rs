@@ -76,6 +76,8 @@ pub(crate) struct Blobs {
     /// The data folder.
     pub(super) root: PathBuf,
     pub(super) unnamed: Arc<Unnamed>,
+    /// How names in `incoming` begin; those of others there are left alone.
+    prefix: &'static str,
     /// The room on the disk, while it is looked at.
     space: Option<Arc<Space>>,
     pub(super) counters: Counters,
@@ -91,6 +93,7 @@ impl Blobs {
             disk,
             root: root.to_owned(),
             unnamed: Arc::clone(unnamed),
+            prefix: "",
             space: None,
             counters: Counters::default(),
             used: Mutex::new(used),
@@ -105,6 +108,12 @@ impl Blobs {
         Arc::new(self)
     }
 
+    /// Shares its folder with others that write; their prefixes are different.
+    pub(crate) fn shared_as(mut self, prefix: &'static str) -> Arc<Self> {
+        self.prefix = prefix;
+        Arc::new(self)
+    }
+
     /// Whether there is room to write some more.
     pub(super) fn check_space(&self) -> Result<(), BlobError> {
         let Some(space) = &self.space else { return Ok(()) };
@@ -114,7 +123,7 @@ impl Blobs {
         })
     }
 
-    pub(super) fn path(&self, hash: &BlobHash) -> PathBuf {
+    pub(crate) fn path(&self, hash: &BlobHash) -> PathBuf {
         self.root.join(hash.path())
     }
 
@@ -162,7 +171,7 @@ impl Blobs {
     }
 
     /// Removes the file of a blob that is being removed. `false`: it was not there.
-    pub(super) fn remove(&self, hash: &BlobHash) -> Result<bool, BlobError> {
+    pub(crate) fn remove(&self, hash: &BlobHash) -> Result<bool, BlobError> {
         let path = self.path(hash);
         let Some(length) = self.length(hash)? else { return Ok(false) };
         let hook = self.hook.lock().clone();
@@ -179,7 +188,7 @@ impl Blobs {
     }
 
     /// How long a blob's content is by the length of its file; `None`: it is not there.
-    fn length(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
+    pub(crate) fn length(&self, hash: &BlobHash) -> Result<Option<u64>, BlobError> {
         let path = self.path(hash);
         match self.disk.length(&path) {
             Ok(bytes) => Ok(Some(content_bytes(bytes))),
@@ -196,7 +205,7 @@ impl Blobs {
             return Err(BlobError::TooManyWriters);
         }
         used.names += 1;
-        let name = format!("{:08}", used.names);
+        let name = format!("{}{:08}", self.prefix, used.names);
         used.incoming.insert(name.clone());
         Ok(self.incoming().join(&name))
     }
@@ -263,9 +272,9 @@ impl Blobs {
     }
 
     /// Removes what nobody is writing to from the folder of what is being written.
-    pub(super) fn clear_incoming(&self) -> Result<(), BlobError> {
+    pub(crate) fn clear_incoming(&self) -> Result<(), BlobError> {
         let folder = self.incoming();
-        for name in self.names(&folder)? {
+        for name in self.names(&folder)?.into_iter().filter(|name| name.starts_with(self.prefix)) {
             let path = folder.join(&name);
             let is_left = !self.used.lock().incoming.contains(&name);
             match if is_left { self.disk.remove(&path) } else { Ok(()) } {
@@ -278,7 +287,7 @@ impl Blobs {
     }
 
     /// The blobs in one of the 256 folders. Counts them, too.
-    pub(super) fn list(&self, folder: u8) -> Result<Vec<BlobHash>, BlobError> {
+    pub(crate) fn list(&self, folder: u8) -> Result<Vec<BlobHash>, BlobError> {
         let name = format!("{folder:02x}");
         let path = self.folder().join(&name);
         let names = self.names(&path)?;
@@ -319,7 +328,7 @@ impl Blobs {
 }
 
 /// The length of the content of a file of so many bytes, if it is one of a blob.
-fn content_bytes(file: u64) -> u64 {
+pub(crate) fn content_bytes(file: u64) -> u64 {
     let body = file.saturating_sub(TAIL_BYTES as u64);
     body - 4 * body.div_ceil(CHUNK_BYTES as u64 + 4)
 }

@@ -1,10 +1,13 @@
 //! Blobs that have lost a name, or never had one: what may perhaps be removed.
 
 use super::BlobHash;
-use crate::document::CommitNumber;
+use super::kept::{Kept, KeptBlob};
+use crate::document::{CommitNumber, Timestamp};
 use crate::limits::BLOBS_UNNAMED_MAX;
+use crate::tranlog::BlobRoom;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
 struct Noted {
@@ -21,9 +24,38 @@ struct Noted {
 #[derive(Debug, Default)]
 pub(crate) struct Unnamed {
     noted: Mutex<Noted>,
+    kept: Mutex<Kept>,
+    /// What lost its name before the opening is not noted any more: it did by this commit.
+    opened: AtomicU64,
 }
 
 impl Unnamed {
+    /// The repository was opened with this as its last commit.
+    pub(crate) fn opened_at(&self, last: CommitNumber) {
+        self.opened.store(last.0, Ordering::Relaxed);
+    }
+
+    /// No commit after this one has taken a name from the blob, nor did one before the opening.
+    pub(super) fn taken(&self, hash: &BlobHash) -> CommitNumber {
+        self.last(hash).max(CommitNumber(self.opened.load(Ordering::Relaxed)))
+    }
+
+    /// How a blob without a name is kept, if it is.
+    pub(super) fn kept(&self, hash: &BlobHash) -> Option<KeptBlob> {
+        self.kept.lock().get(hash)
+    }
+
+    /// See [`Kept::keep`].
+    pub(super) fn keep(
+        &self,
+        hash: BlobHash,
+        of: (CommitNumber, u64),
+        room: BlobRoom,
+        now: Timestamp,
+    ) -> bool {
+        self.kept.lock().keep(hash, of, room, now)
+    }
+
     /// Commit `number` has taken a name from a blob; 0: it was written, and perhaps got none.
     pub(crate) fn note(&self, hash: BlobHash, number: CommitNumber) {
         let mut noted = self.noted.lock();
@@ -53,6 +85,7 @@ impl Unnamed {
 
     /// Forgets a blob that is gone, or named still, unless it has lost a name after `number`.
     pub(super) fn settle(&self, hash: &BlobHash, number: CommitNumber) {
+        self.kept.lock().forget(hash);
         let mut noted = self.noted.lock();
         if noted.hashes.get(hash).is_some_and(|last| *last <= number) {
             noted.hashes.remove(hash);

@@ -35,7 +35,7 @@ pub struct BlobWriter {
 }
 
 impl BlobWriter {
-    pub(super) fn new(blobs: Arc<Blobs>, bytes_max: u64) -> Self {
+    pub(crate) fn new(blobs: Arc<Blobs>, bytes_max: u64) -> Self {
         let bytes_max = bytes_max.min(BLOB_BYTES_MAX);
         Self { blobs, bytes_max, length: 0, chunk: Vec::new(), spilled: None }
     }
@@ -68,23 +68,46 @@ impl BlobWriter {
         if self.length <= DOCUMENT_INLINE_BYTES_MAX as u64 && self.spilled.is_none() {
             return Ok(Content::Inline(Bytes::from(std::mem::take(&mut self.chunk))));
         }
-        if !self.chunk.is_empty() {
+        let reference = self.reference()?;
+        // Before it has its name: from then on somebody might remove it.
+        let pin = PinnedBlob::new(&self.blobs, reference, true);
+        self.place(&reference)?;
+        Ok(Content::Blob(pin))
+    }
+
+    /// Makes a copy of a blob durable, under its name, if it is one: otherwise nothing is left.
+    pub(crate) fn finish_as(mut self, expected: &BlobReference) -> Result<(), BlobError> {
+        let found = self.reference()?;
+        if found != *expected {
+            let (hash, length) = (found.hash, found.length);
+            let why = format!("its content has the hash {hash} and {length} bytes");
+            return Err(BlobError::Damaged { hash: expected.hash, why });
+        }
+        self.place(expected)
+    }
+
+    /// What has come, all of which is in the file then.
+    fn reference(&mut self) -> Result<BlobReference, BlobError> {
+        if !self.chunk.is_empty() || self.spilled.is_none() {
             self.write_chunk()?;
         }
-        let Some(spilled) = &mut self.spilled else { return Ok(Content::Inline(Bytes::new())) };
-        let hash = BlobHash(*spilled.hasher.finalize().as_bytes());
-        let reference = BlobReference { hash, length: self.length };
-        let footer = encode_footer(&reference, &spilled.sums);
+        let hash = self.spilled.as_ref().map(|spilled| spilled.hasher.finalize());
+        let hash = hash.unwrap_or_else(|| blake3::hash(&[]));
+        Ok(BlobReference { hash: BlobHash(*hash.as_bytes()), length: self.length })
+    }
+
+    /// Completes the file, makes it durable and gives it its name.
+    fn place(&mut self, reference: &BlobReference) -> Result<(), BlobError> {
+        let Some(spilled) = &mut self.spilled else { return Ok(()) };
+        let footer = encode_footer(reference, &spilled.sums);
         let path = &spilled.path;
         spilled.file.write(&footer, self.length).map_err(io_error("write", path))?;
         spilled.file.sync().map_err(io_error("sync", path))?;
-        // Before it has its name: from then on somebody might remove it.
-        let pin = PinnedBlob::new(&self.blobs, reference, true);
-        self.blobs.put(path, &reference)?;
+        self.blobs.put(path, reference)?;
         if let Some(spilled) = self.spilled.take() {
             self.blobs.end_writing(&spilled.path);
         }
-        Ok(Content::Blob(pin))
+        Ok(())
     }
 
     fn write_chunk(&mut self) -> Result<(), BlobError> {

@@ -21,7 +21,7 @@ pub use follow::LogRecord;
 pub(crate) use losses::losses;
 pub(crate) use pipeline::{Start, Tranlog};
 pub(crate) use reader::{Scan, scan};
-pub(crate) use retention::Held;
+pub(crate) use retention::{BlobRoom, Held};
 pub use retention::{Hold, Retention};
 pub(crate) use segment::Home;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::limits::{SPACE_LOOK_MS, UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
 use crate::space::Space;
 use crate::tranlog::follow::Follower;
 use crate::tranlog::recent::Recent;
-use crate::tranlog::retention::{Held, Hold, Retention};
+use crate::tranlog::retention::{BlobRoom, Held, Hold, Retention};
 use crate::tranlog::segment::Home;
 use crate::tranlog::supply::{Retained, SegmentSizes, Supply, Used};
 use crate::tranlog::writer::{Step, Writer};
@@ -284,6 +284,11 @@ impl Tranlog {
     /// Keeps what `hold` names.
     pub(crate) fn hold(&self, hold: Hold) -> Arc<Held> {
         self.supply.hold(hold)
+    }
+
+    /// How many bytes of blobs are kept that lost their last names with the commit `taken`.
+    pub(crate) fn blob_room(&self, taken: CommitNumber) -> BlobRoom {
+        self.supply.blob_room(taken)
     }
 
     /// Lets what is held go up to `after`, or all of it.

@@ -36,6 +36,15 @@ pub struct Hold {
     pub bytes_max: u64,
 }
 
+/// How many bytes may be kept of blobs that only the log names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlobRoom {
+    /// For those who read the log and hold nothing of it.
+    pub read: u64,
+    /// For those who hold it.
+    pub held: u64,
+}
+
 /// A hold that somebody has.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -115,6 +124,19 @@ impl Keeping {
         unneeded.take_while(may_go).count()
     }
 
+    /// How many bytes of blobs may be kept that lost their last names with the commit `taken`: for
+    /// whoever reads the log from `lost` on, and for those that hold it.
+    pub(super) fn blob_room(
+        &self,
+        taken: CommitNumber,
+        (lost, is_tight): (CommitNumber, bool),
+    ) -> BlobRoom {
+        let is_read = taken > lost && !is_tight;
+        let holds = |held: &&Arc<Held>| taken > held.after() && !held.is_broken();
+        let held = self.holds.iter().filter(holds).map(|held| held.bytes_max).max();
+        BlobRoom { read: if is_read { self.bytes } else { 0 }, held: held.unwrap_or_default() }
+    }
+
     /// Breaks the holds for which too much of what recovery does not need is kept.
     pub(super) fn break_holds<'a>(&self, unneeded: impl Fn() -> Range<'a>) {
         for held in self.holds.iter().filter(|held| !held.is_broken()) {
@@ -188,6 +210,22 @@ mod tests {
         assert_eq!((late.is_broken(), held.is_broken()), (true, false));
         keeping.release(&held);
         assert_eq!(releasable(&keeping, 4), 4);
+    }
+
+    #[test]
+    fn blobs_have_the_room_that_the_log_has() {
+        let mut keeping = keeping(30);
+        let of = |keeping: &Keeping, taken, is_tight| {
+            let BlobRoom { read, held } =
+                keeping.blob_room(CommitNumber(taken), (CommitNumber(5), is_tight));
+            (read, held)
+        };
+        assert_eq!([5, 6].map(|taken| of(&keeping, taken, false)), [(0, 0), (30, 0)]);
+        assert_eq!(of(&keeping, 6, true), (0, 0));
+        let held = keeping.hold(Hold { after: CommitNumber(7), bytes_max: 99 });
+        assert_eq!([7, 8].map(|taken| of(&keeping, taken, true)), [(0, 0), (0, 99)]);
+        held.is_broken.store(true, Ordering::Relaxed);
+        assert_eq!(of(&keeping, 8, true), (0, 0));
     }
 
     #[test]

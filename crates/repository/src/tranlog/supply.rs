@@ -5,7 +5,7 @@
 use crate::document::CommitNumber;
 use crate::space::{Space, is_full};
 use crate::tranlog::frame::FRAME_BYTES_TARGET;
-use crate::tranlog::retention::{Held, Hold, Keeping, Retention};
+use crate::tranlog::retention::{BlobRoom, Held, Hold, Keeping, Retention};
 use crate::tranlog::segment::{FIRST_SEGMENT_BYTES, Home, SEGMENT_BYTES, Segment, SegmentHeader};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -200,6 +200,12 @@ impl Supply {
         state.break_holds();
         self.changed.notify_all();
         held
+    }
+
+    /// See [`Keeping::blob_room`].
+    pub(crate) fn blob_room(&self, taken: CommitNumber) -> BlobRoom {
+        let state = self.state.lock();
+        state.keeping.blob_room(taken, (state.lost, self.space.is_tight()))
     }
 
     pub(crate) fn release(&self, held: &Arc<Held>, after: Option<CommitNumber>) {

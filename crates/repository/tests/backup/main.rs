@@ -6,6 +6,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod blobs;
 mod commits;
 mod damage;
 mod full;

@@ -14,6 +14,8 @@ const SIZES: SegmentSizes = SegmentSizes { first_bytes: 1 << 20, bytes: 64 << 20
 pub struct Bench {
     pub place: Place,
     stepped: Option<Stepped>,
+    /// Bytes of the log that are kept for those who read it: mostly nobody does.
+    retain: u64,
 }
 
 impl Bench {
@@ -26,15 +28,22 @@ impl Bench {
         let place = Place { memory_bytes, ..Place::new() };
         // The engine's folder has its place only in a repository.
         drop(place.open_only());
-        let mut bench = Self { place, stepped: None };
+        let mut bench = Self { place, stepped: None, retain: 0 };
         bench.open();
+        bench
+    }
+
+    /// As `new`, where somebody may read so much of the log.
+    pub fn retaining(bytes: u64) -> Self {
+        let mut bench = Self::new();
+        bench.retain = bytes;
+        bench.crash(true);
         bench
     }
 
     fn open(&mut self) {
         let at_rest = open_engine(&self.place.path().join("engine"), CACHE_BYTES).unwrap();
-        // Nobody reads the log.
-        let retention = Retention { bytes: 0, hold: None };
+        let retention = Retention { bytes: self.retain, hold: None };
         let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES, retention };
         self.stepped = Some(Stepped::open(&self.place.options(), parts).unwrap().0);
     }

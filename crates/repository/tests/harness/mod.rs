@@ -8,8 +8,8 @@ pub mod random;
 
 use bytes::Bytes;
 use repository::{
-    CollectionName, Document, IndexState, IndexStatus, Key, MediaType, Options, Outcome, Recovery,
-    Repository, Settings, Timestamp, Transaction, verify,
+    CollectionName, Document, IndexState, IndexStatus, Key, MediaType, Opening, Options, Outcome,
+    Recovery, Repository, Retention, Settings, Timestamp, Transaction, verify,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +52,13 @@ impl Place {
 
     pub fn open_only(&self) -> Arc<Repository> {
         self.open().0
+    }
+
+    /// Opens, and keeps nothing of the log for those who read it.
+    pub fn open_retaining_nothing(&self) -> Arc<Repository> {
+        let retention = Retention { bytes: 0, hold: None };
+        let opening = Opening { retention, ..Opening::default() };
+        Repository::open_with(self.options(), opening).unwrap().0
     }
 
     /// The tranlog's segments, in order.

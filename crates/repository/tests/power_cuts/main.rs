@@ -15,8 +15,8 @@ use harness::{SetAtEnd, key, named};
 use media::Media;
 use repository::limits::{DOCUMENT_INLINE_BYTES_MAX, MEMORY_BYTES_MIN};
 use repository::{
-    Direction, KeyRange, MediaType, Options, Outcome, Recovery, Repository, Timestamp, Transaction,
-    verify,
+    Direction, KeyRange, MediaType, Opening, Options, Outcome, Recovery, Repository, Retention,
+    Timestamp, Transaction, verify,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -133,7 +133,10 @@ fn documents(repository: &Repository) -> Documents {
 fn open(folder: &Path) -> Result<(Arc<Repository>, Recovery), String> {
     let clock = Arc::new(|| Timestamp(1_000_000));
     let folder = folder.to_owned();
-    Repository::open(Options { folder, memory_bytes: MEMORY_BYTES_MIN, clock })
+    // Blobs go at once, and do not wait for the log to go.
+    let retention = Retention { bytes: 0, hold: None };
+    let opening = Opening { retention, ..Opening::default() };
+    Repository::open_with(Options { folder, memory_bytes: MEMORY_BYTES_MIN, clock }, opening)
         .map_err(|error| format!("it does not open: {error}"))
 }
 

@@ -82,6 +82,8 @@ fn result(report: &BackupReport) -> Value {
         "time": report.time.rfc3339(),
         "items": report.items,
         "bytes": report.bytes,
+        "blobs": report.blobs,
+        "blob_bytes": report.blob_bytes,
         "cleaned": report.cleaned,
         "removed": report.removed,
     })

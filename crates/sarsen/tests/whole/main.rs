@@ -8,6 +8,7 @@ mod archive;
 mod atom;
 mod audits;
 mod backup;
+mod backup_blobs;
 mod bad_input;
 mod bank;
 mod bench;
