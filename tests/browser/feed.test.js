@@ -27,7 +27,7 @@ async function put(key) {
   assert.equal(reply.status, 201);
 }
 
-test("a page sees each commit once and in order, also those while the server was killed", async () => {
+test("a page sees each commit once, in order, and those while the server was gone", async () => {
   const page = await browser.newPage();
   await page.goto(server.url);
   await put("a0");

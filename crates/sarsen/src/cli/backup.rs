@@ -1,6 +1,7 @@
 //! The arguments of `sarsen backup`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::flag::{Flag, Spec, Takes};
 use super::value;
 use repository::BackupKind;
@@ -50,6 +51,12 @@ impl BackupArguments {
     }
 }
 
+impl InFolder for BackupArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<BackupArguments> = Spec {
     name: "backup",
@@ -61,15 +68,7 @@ pub const SPEC: Spec<BackupArguments> = Spec {
 };
 
 const FLAGS: &[Flag<BackupArguments>] = &[
-    Flag {
-        long: "data",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.data = value::folder(value)?;
-            Ok(())
-        }),
-        about: "the repository's folder; a server may run",
-    },
+    data::flag("the repository's folder; a server may run"),
     Flag {
         long: "to",
         short: None,

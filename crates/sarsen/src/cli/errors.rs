@@ -1,5 +1,6 @@
 //! The arguments of `sarsen errors`.
 
+use super::data::{self, InFolder};
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value;
 use std::path::PathBuf;
@@ -23,6 +24,12 @@ impl Default for ErrorsArguments {
     }
 }
 
+impl InFolder for ErrorsArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<ErrorsArguments> = Spec {
     name: "errors",
@@ -37,15 +44,7 @@ pub const SPEC: Spec<ErrorsArguments> = Spec {
         },
     }],
     flags: &[
-        Flag {
-            long: "data",
-            short: None,
-            takes: Takes::Value("DIR", |arguments, value| {
-                arguments.data = value::folder(value)?;
-                Ok(())
-            }),
-            about: "the repository's folder [./sarsen-data]",
-        },
+        data::flag("the repository's folder [./sarsen-data]"),
         Flag {
             long: "limit",
             short: None,

@@ -1,6 +1,7 @@
 //! The arguments of `sarsen export`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::flag::{Flag, Spec, Takes};
 use super::value::{self, ValueError};
 use repository::CollectionName;
@@ -28,6 +29,12 @@ pub(super) fn collection(value: OsString) -> Result<CollectionName, ValueError> 
     CollectionName::new(&name).map_err(|error| ValueError::expected(error.to_string()))
 }
 
+impl InFolder for ExportArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<ExportArguments> = Spec {
     name: "export",
@@ -35,15 +42,7 @@ pub const SPEC: Spec<ExportArguments> = Spec {
     about: "Write collections as JSON Lines; a server may run.",
     arguments: &[],
     flags: &[
-        Flag {
-            long: "data",
-            short: None,
-            takes: Takes::Value("DIR", |arguments, value| {
-                arguments.data = value::folder(value)?;
-                Ok(())
-            }),
-            about: "the repository's folder; a server may run",
-        },
+        data::flag("the repository's folder; a server may run"),
         Flag {
             long: "collection",
             short: None,

@@ -1,6 +1,7 @@
 //! The arguments of `sarsen import`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::export::collection;
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
@@ -31,6 +32,12 @@ pub struct ImportArguments {
     pub key: Option<String>,
 }
 
+impl InFolder for ImportArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<ImportArguments> = Spec {
     name: "import",
@@ -57,15 +64,7 @@ pub const SPEC: Spec<ImportArguments> = Spec {
 };
 
 const FLAGS: &[Flag<ImportArguments>] = &[
-    Flag {
-        long: "data",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.data = value::folder(value)?;
-            Ok(())
-        }),
-        about: "the repository's folder; a server may run",
-    },
+    data::flag("the repository's folder; a server may run"),
     Flag {
         long: "existing",
         short: None,

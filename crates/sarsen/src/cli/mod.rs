@@ -3,7 +3,7 @@
 
 mod backup;
 mod bench;
-
+mod data;
 mod errors;
 mod export;
 mod flag;

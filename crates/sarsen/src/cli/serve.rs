@@ -1,5 +1,6 @@
 //! The arguments of `sarsen serve`.
 
+use super::data::{self, InFolder};
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::{UsageError, value};
 use crate::limits::{ARCHIVE_HOLD_BYTES_DEFAULT, CACHE_MEMORY_BYTES_DEFAULT, GEMS_MAX};
@@ -108,6 +109,12 @@ impl Default for ServeArguments {
     }
 }
 
+impl InFolder for ServeArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<ServeArguments> = Spec {
     name: "serve",
@@ -140,15 +147,7 @@ fn missing(what: &'static str) -> UsageError {
 }
 
 const FLAGS: &[Flag<ServeArguments>] = &[
-    Flag {
-        long: "data",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.data = value::folder(value)?;
-            Ok(())
-        }),
-        about: "repository's folder, made if missing [./sarsen-data]",
-    },
+    data::flag("repository's folder, made if missing [./sarsen-data]"),
     Flag {
         long: "listen",
         short: None,

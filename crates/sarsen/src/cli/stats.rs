@@ -1,8 +1,8 @@
 //! The arguments of `sarsen stats`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::flag::{Flag, Spec, Takes};
-use super::value;
 use std::path::PathBuf;
 
 /// What to tell, and how.
@@ -16,6 +16,12 @@ pub struct StatsArguments {
     pub json: bool,
 }
 
+impl InFolder for StatsArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<StatsArguments> = Spec {
     name: "stats",
@@ -23,15 +29,7 @@ pub const SPEC: Spec<StatsArguments> = Spec {
     about: "Tell what a repository holds and does; a server may run.",
     arguments: &[],
     flags: &[
-        Flag {
-            long: "data",
-            short: None,
-            takes: Takes::Value("DIR", |arguments, value| {
-                arguments.data = value::folder(value)?;
-                Ok(())
-            }),
-            about: "the repository's folder; a server may run",
-        },
+        data::flag("the repository's folder; a server may run"),
         Flag {
             long: "count",
             short: None,

@@ -1,6 +1,7 @@
 //! The arguments of `sarsen tasks`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::flag::{Argument, Flag, Spec, Takes};
 use super::value::{self, ValueError};
 use gem::limits::TASK_LIST_MAX;
@@ -56,6 +57,12 @@ impl Default for TasksArguments {
 
 const ACTIONS: &str = "list, retry or cancel";
 
+impl InFolder for TasksArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<TasksArguments> = Spec {
     name: "tasks",
@@ -77,15 +84,7 @@ pub const SPEC: Spec<TasksArguments> = Spec {
 };
 
 const FLAGS: &[Flag<TasksArguments>] = &[
-    Flag {
-        long: "data",
-        short: None,
-        takes: Takes::Value("DIR", |arguments, value| {
-            arguments.data = value::folder(value)?;
-            Ok(())
-        }),
-        about: "the repository's folder; a server may run [./sarsen-data]",
-    },
+    data::flag("the repository's folder; a server may run [./sarsen-data]"),
     Flag {
         long: "waiting",
         short: None,

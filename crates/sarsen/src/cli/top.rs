@@ -1,5 +1,6 @@
 //! The arguments of `sarsen top`.
 
+use super::data::{self, InFolder};
 use super::flag::{Flag, Spec, Takes};
 use super::value;
 use std::path::PathBuf;
@@ -25,6 +26,12 @@ impl Default for TopArguments {
     }
 }
 
+impl InFolder for TopArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<TopArguments> = Spec {
     name: "top",
@@ -32,15 +39,7 @@ pub const SPEC: Spec<TopArguments> = Spec {
     about: "Watch a server that runs: its load and its handlers.",
     arguments: &[],
     flags: &[
-        Flag {
-            long: "data",
-            short: None,
-            takes: Takes::Value("DIR", |arguments, value| {
-                arguments.data = value::folder(value)?;
-                Ok(())
-            }),
-            about: "the server's data folder [./sarsen-data]",
-        },
+        data::flag("the server's data folder [./sarsen-data]"),
         Flag {
             long: "every",
             short: None,

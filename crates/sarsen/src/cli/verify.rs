@@ -1,8 +1,8 @@
 //! The arguments of `sarsen verify`.
 
 use super::UsageError;
+use super::data::{self, InFolder};
 use super::flag::{Flag, Spec, Takes};
-use super::value;
 use std::path::PathBuf;
 
 /// What to verify.
@@ -15,6 +15,12 @@ pub struct VerifyArguments {
     pub json: bool,
 }
 
+impl InFolder for VerifyArguments {
+    fn data(&mut self) -> &mut PathBuf {
+        &mut self.data
+    }
+}
+
 /// How the arguments are written.
 pub const SPEC: Spec<VerifyArguments> = Spec {
     name: "verify",
@@ -22,15 +28,7 @@ pub const SPEC: Spec<VerifyArguments> = Spec {
     about: "Check a repository. Or: stats, export, import.",
     arguments: &[],
     flags: &[
-        Flag {
-            long: "data",
-            short: None,
-            takes: Takes::Value("DIR", |arguments, value| {
-                arguments.data = value::folder(value)?;
-                Ok(())
-            }),
-            about: "the repository's folder; a server may run",
-        },
+        data::flag("the repository's folder; a server may run"),
         Flag {
             long: "json",
             short: None,

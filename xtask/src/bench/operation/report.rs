@@ -5,6 +5,9 @@ use super::{Operation, Phase};
 use crate::bench::table::{machine, push_line, said};
 use serde_json::Value;
 
+/// What the 99th percentile of the load with everything beside it is to stay within.
+const P99_BOUND_MS: f64 = 100.0;
+
 /// The whole text, in Markdown.
 pub(super) fn render(
     operation: &Operation,
@@ -50,6 +53,11 @@ pub(super) fn render(
         if let Some(why) = why {
             push_line(&mut text, &format!("- {chore}: {why}"));
         }
+    }
+    if let Some(Phase { name, report, .. }) = phases.last() {
+        let p99 = report["response_ms"]["p99"].as_f64().unwrap_or(f64::INFINITY);
+        let outcome = if p99 <= P99_BOUND_MS { "kept" } else { "**missed**" };
+        push_line(&mut text, &format!("- bound: p99 of {P99_BOUND_MS} ms {name}: {outcome}"));
     }
     for (check, outcome) in checks {
         let outcome = outcome.as_ref().map_or_else(Clone::clone, |()| "yes".to_owned());
