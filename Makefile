@@ -28,7 +28,8 @@
 #   make soak          the kill -9 test again and again, each time with another seed, power cuts, and
 #                      simulations
 #   make conformance
-#                      hold the server against programs of others: OpenAPI, OpenMetrics
+#                      hold the server against programs of others: OpenAPI, OpenMetrics, clients of
+#                      memcached and of AtomPub
 #   make browser
 #                      applications in a real browser
 #   make types         the types of what applications import, and apps/ against them
@@ -105,6 +106,7 @@ conformance: setup
 	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
 	@scripts/memcached-clients.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen"
+	@scripts/atompub-clients.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen"
 
 types: setup
 	@scripts/setup.sh node npm
@@ -126,7 +128,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record backup json index operations import schema filter bound cursor json-patch merge-patch atom-path form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-atompub lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
+	for target in record backup json index operations import schema filter bound cursor json-patch merge-patch atom-path html form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-atompub lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Holds an AtomPub server against clients of others, who publish and read: Abdera's client (Java),
-# libatompub-perl, and feedparser (Python). Needs Maven's central repository and PyPI once.
+# libatompub-perl, and feedparser (Python); and every document of Atom that it shows against the
+# schemas of RFC 4287 and RFC 5023, by jing. Needs Maven's central repository and PyPI once.
 #
 #   scripts/atompub-clients.sh PATH-OF-SARSEN
 #   scripts/atompub-clients.sh http://HOST:PORT      a server that runs already, and has POST /atom
@@ -18,7 +19,7 @@ fail() {
     exit 1
 }
 
-scripts/setup.sh python3-venv curl java javac mvn libatompub-perl
+scripts/setup.sh python3-venv curl java javac mvn libatompub-perl jing
 mkdir -p "$tools"
 if ! cmp -s $clients/requirements.txt "$tools/installed"; then
     python3 -m venv --clear "$tools/python" || fail "no venv could be made: apt-get install python3-venv"
@@ -71,6 +72,39 @@ publication Perl
 # Debian's perl has Debian's libraries, whatever else there is.
 /usr/bin/perl $clients/client.pl "$service" $media || fail "libatompub-perl failed"
 publication Python
-"$tools/python/bin/python" $clients/feedparser_client.py "$service" || fail "feedparser failed"
+"$tools/python/bin/python" $clients/feedparser_client.py "$service" ${pid:+--public} || fail "feedparser failed"
+
+if [ -n "$pid" ]; then
+    # What the clients have left, and what is left of it when some is deleted.
+    mkdir "$place/documents"
+    document() {
+        curl -sS --fail -o "$place/documents/$1.xml" "$2" || fail "GET $2 failed"
+    }
+    # The paths in the documents of that name.
+    paths() {
+        grep -oh "$url/atom/[^\"<]*$1[^\"<]*\|\"/atom/[^\"<]*$1[^\"<]*" "$place/documents/$2".xml |
+            sed "s|^\"|$url|; s/&amp;/\&/g" | sort -u
+    }
+    document all "$url/atom"
+    for name in abdera perl python; do
+        at=$url/atom/$name
+        for part in service categories entries media feed changes archive/1; do
+            document "$name-$(echo $part | tr / -)" "$at/$part"
+        done
+        document "$name-page" "$at/feed?limit=1"
+        number=0
+        for entry in $(paths "/entries/" "$name-feed"); do
+            number=$((number + 1))
+            document "$name-entry-$number" "$entry"
+        done
+        [ $number -gt 0 ] || [ $name != python ] || fail "the public feed of $name has no entries"
+    done
+    curl -sS --fail -X DELETE "$(paths /entries/ python-feed | head -n 1)" || fail "DELETE failed"
+    document python-changed "$url/atom/python/changes"
+    grep -q deleted-entry "$place/documents/python-changed.xml" || fail "no tombstone is told"
+    jing -c crates/wire/tests/atom/schemas/atom.rnc "$place"/documents/*.xml ||
+        fail "a document is not valid"
+    echo "atompub-clients: jing: $(ls "$place/documents" | wc -l) documents are valid"
+fi
 [ -z "$pid" ] || kill -0 $pid || fail "the server has ended: $(cat "$place/log")"
-echo "atompub-clients: Abdera's client, libatompub-perl and feedparser are content"
+echo "atompub-clients: Abdera's client, libatompub-perl, feedparser and jing are content"

@@ -1,8 +1,11 @@
-"""Posts entries by HTTP alone and reads the collection's feed by feedparser, as readers do."""
+"""Posts entries by HTTP alone and reads them by feedparser, as readers do: the collection, and the
+public feeds that the publication's page names, in Atom and RSS."""
 
+import json
 import sys
 import urllib.request
 import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
 from urllib.parse import urljoin
 
 import feedparser
@@ -57,4 +60,53 @@ for entry in feed.entries:
 if feed.get("etag"):
     again = feedparser.parse(entries, etag=feed.etag)
     assert again.status == 304 and not again.entries, again.status
+
+
+class Links(HTMLParser):
+    """The links in the head of a page, by their type."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = {}
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "link" and "type" in attributes:
+            self.found[attributes["type"]] = attributes["href"]
+
+
+def read_in_public(service, titles):
+    """Reads the feeds that the publication's page names."""
+    # The page of the publication is where its service document is, without the last segment.
+    home = service.rsplit("/", 1)[0]
+    status, headers, text = ask(home)
+    assert headers["Content-Type"].startswith("text/html"), headers
+    links = Links()
+    links.feed(text.decode())
+    assert urljoin(home, links.found["application/atomsvc+xml"]) == service, links.found
+
+    for media_type, version in [("application/atom+xml", "atom10"), ("application/rss+xml", "rss20")]:
+        place = urljoin(home, links.found[media_type])
+        public = feedparser.parse(place)
+        assert not public.bozo, public.bozo_exception
+        assert public.version == version, public.version
+        assert [entry.title for entry in public.entries] == titles[::-1], public.entries
+        assert public.feed.link == home, public.feed.link
+        for entry in public.entries:
+            assert entry.id and entry.author == "Zoë" and entry.updated_parsed or entry.published_parsed
+            assert entry.content[0].value.startswith("<p>About "), entry.content
+            status, headers, page = ask(entry.link)
+            assert status == 200 and headers["Content-Type"].startswith("text/html"), entry.link
+        again = feedparser.parse(place, etag=public.etag)
+        assert again.status == 304 and not again.entries, again.status
+        again = feedparser.parse(place, modified=public.modified)
+        assert again.status == 304, again.status
+
+    _, headers, text = ask(urljoin(home, links.found["application/feed+json"]))
+    items = json.loads(text)["items"]
+    assert [item["title"] for item in items] == titles[::-1], items
+
+
+if "--public" in sys.argv[2:]:
+    read_in_public(service, titles)
 print("atompub-clients: feedparser:", len(feed.entries), "entries")

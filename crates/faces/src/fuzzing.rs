@@ -1,6 +1,6 @@
 //! Doors to private parts for the targets in `tests/fuzz`. Nothing else may use them.
 
-use crate::atom::{proposal, publication};
+use crate::atom::{clean, proposal, publication};
 use crate::http::atom::path::{Resource, locate};
 use crate::patch::{JsonPatch, MergePatch, Refused};
 
@@ -49,4 +49,14 @@ pub fn atom_member(path: &str) -> Option<(String, String, String)> {
 /// The name that a publication gets by its title.
 pub fn atom_name(title: &str) -> Option<String> {
     proposal::name_of(title)
+}
+
+/// What may be shown of HTML, resolved by a base.
+pub fn clean_html(html: &str, base: &str) -> String {
+    clean::html(html, Some(base))
+}
+
+/// The text of HTML.
+pub fn text_of_html(html: &str) -> String {
+    clean::text(html)
 }

@@ -288,6 +288,10 @@ pub const COLLECTIONS_PASSED_INLINE_MAX: usize = 1_000;
 /// Collections of a page where the request does not say.
 pub const COLLECTIONS_DEFAULT: usize = 100;
 
+const _: () = assert!(ATOM_PAGE < ATOM_PAGE_MAX && ATOM_PAGE_MAX <= ATOM_FEED_MAX);
+const _: () = assert!(ATOM_BASE_BYTES_MAX > wire::limits::XML_BASE_BYTES_MAX);
+const _: () = assert!(ATOM_RENDERED_ONE_BYTES_MAX <= ATOM_RENDERED_BYTES_MAX / 4);
+const _: () = assert!(PUBLICATION_DELETED_AT_ONCE <= repository::limits::TRANSACTION_WRITES_MAX);
 const _: () = assert!(query::limits::CURSOR_CHARS_MAX < URI_BYTES_MAX);
 const _: () = assert!(query::limits::FILTER_BYTES_MAX < URI_BYTES_MAX);
 
@@ -331,6 +335,40 @@ pub const ATOM_PAGE: usize = 25;
 
 /// Most members on a page. More are asked for: 400.
 pub const ATOM_PAGE_MAX: usize = 100;
+
+/// Entries of a page or feed, in bytes as they are stored. The page ends before the one that would
+/// make it more, and its `next` begins there; one entry is always on it.
+pub const ATOM_PAGE_BYTES_MAX: usize = 4 << 20;
+
+/// Most entries of a feed that is asked for without a number: it reaches back to where its archive
+/// begins. Where that takes more, the newest part of the archive is still being written, and the
+/// feed says so by its link.
+pub const ATOM_FEED_MAX: usize = 200;
+
+/// Entries that are looked at for the beginning of a part of the archive, of which there is one
+/// among 32. Beyond, the archive is not told: so many without one do not happen.
+pub const ATOM_ARCHIVE_SCANNED_MAX: usize = 4_096;
+
+/// What was written for readers and is kept to be sent again, in bytes. More: what was not asked
+/// for the longest goes, and is written again when it is wanted.
+pub const ATOM_RENDERED_BYTES_MAX: usize = 32 << 20;
+
+/// The largest document for readers that is kept, in bytes. Larger: it is written each time.
+pub const ATOM_RENDERED_ONE_BYTES_MAX: usize = 4 << 20;
+
+/// Smallest document for readers that is compressed, in bytes.
+pub const ATOM_CODED_BYTES_MIN: usize = 512;
+
+/// Longest base, in bytes, that references in HTML are resolved by on pages. Where it is longer
+/// they lead nowhere, since each would repeat it.
+pub const ATOM_BASE_BYTES_MAX: usize = 4 << 10;
+
+/// Elements within each other of HTML on pages. Deeper ones leave what is in them.
+pub const ATOM_HTML_DEPTH_MAX: usize = 100;
+
+/// Documents of a publication that one transaction deletes when it is deleted. The rest is for the
+/// next.
+pub const PUBLICATION_DELETED_AT_ONCE: usize = 1_000;
 
 /// Largest content, in bytes, of an entry or publication that is read on the reactor. Larger: on
 /// another thread.

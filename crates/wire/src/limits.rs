@@ -62,6 +62,10 @@ pub const XML_ATTRIBUTES_MAX: usize = 64;
 /// document is refused.
 pub const XML_ATTRIBUTE_BYTES_MAX: usize = 1 << 20;
 
+/// Longest base that `xml:base` states, in bytes, resolved by those around it: each reference that
+/// is resolved repeats it. Longer: the document is refused.
+pub const XML_BASE_BYTES_MAX: usize = 2 << 10;
+
 /// Most namespace declarations that hold at a place of a document. More: the document is refused.
 pub const XML_NAMESPACES_MAX: usize = 64;
 

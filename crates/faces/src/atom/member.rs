@@ -391,7 +391,9 @@ fn withdraw(
     let archived = rows::archived(tx, names, (publication, edited))?;
     rows::remove(tx, names, (publication, Row::Public, edited))?;
     if let Some(archived) = archived {
-        rows::remove(tx, names, (publication, Row::Archive, archived))?;
+        // Its place stays, so that no document of the archive begins elsewhere for it, and that the
+        // tag of the one that it was in is another.
+        rows::add(tx, names, (publication, Row::Archive, archived), &json!(""))?;
     }
     Ok(())
 }

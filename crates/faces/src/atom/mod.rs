@@ -3,13 +3,19 @@
 //! `http/atom`, and no XML but through `wire::atom`.
 //!
 //! `rows` knows where everything is and in which order. `publication`, `member` and `media` are
-//! what there is, `run` runs their transactions.
+//! what there is, `run` runs their transactions. For readers, `archive` knows in which parts all is
+//! told, `reader` writes feeds and pages, `clean` makes HTML harmless, and `rendered` keeps what
+//! was written.
 
+pub(crate) mod archive;
+pub(crate) mod clean;
 mod edits;
 pub(crate) mod media;
 pub(crate) mod member;
 pub(crate) mod proposal;
 pub(crate) mod publication;
+pub(crate) mod reader;
+pub(crate) mod rendered;
 pub(crate) mod rows;
 pub(crate) mod run;
 
@@ -28,6 +34,8 @@ pub(crate) struct Atom {
     pub entry_type: MediaType,
     /// Whether the first entry for a publication makes it.
     pub is_on_demand: bool,
+    /// What was written for readers.
+    pub rendered: rendered::Rendered,
 }
 
 impl Atom {
@@ -37,6 +45,7 @@ impl Atom {
             names: Names::new(),
             entry_type: MediaType::Other(wire::atom::ENTRY_TYPE.into()),
             is_on_demand,
+            rendered: rendered::Rendered::default(),
         }
     }
 }

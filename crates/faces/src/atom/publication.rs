@@ -3,6 +3,7 @@
 
 use super::rows::{self, Names};
 use super::{Atom, Edited};
+use crate::preconditions::Preconditions;
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{Document, KeyRandomness, MediaType, ReadError, Transaction};
@@ -56,6 +57,11 @@ impl Publication {
     /// Where its things are: `of` is `entries`, `media` and so on.
     pub(crate) fn path(&self, of: &str) -> String {
         path(&self.name, of)
+    }
+
+    /// Where its page is.
+    pub(crate) fn home(&self) -> String {
+        format!("/atom/{}", segment(&self.name))
     }
 
     /// The collection of entries, as its service document has it.
@@ -232,6 +238,30 @@ pub(crate) fn write(tx: &mut Transaction, atom: &Atom, made: &Publication) -> Re
     let (publications, body) = (&atom.names.publications, Bytes::from(made.to_json().to_string()));
     tx.put(publications, &key, MediaType::Json, body, None)?;
     Ok(rows::touch(tx, &atom.names, &key)?)
+}
+
+/// Deletes some of what is in a publication, and itself when nothing is left. Gives whether that is
+/// so.
+pub(crate) fn delete(
+    tx: &mut Transaction,
+    names: &Names,
+    (name, conditions): (&str, Option<&Preconditions>),
+) -> Result<bool, Problem> {
+    let (found, document) = find(tx, names, name)?.ok_or_else(|| missing(name))?;
+    if let Some(conditions) = conditions {
+        super::member::check(conditions, &document, found.is_strict)?;
+    }
+    let most = crate::limits::PUBLICATION_DELETED_AT_ONCE;
+    let is_whole = rows::delete_some(tx, names, name, most)? == 0;
+    let key = rows::publication_key(name).ok_or_else(|| missing(name))?;
+    if is_whole {
+        tx.delete(&names.publications, &key)?;
+        tx.delete(&names.heads, &key)?;
+        rows::touch(tx, names, &rows::all())?;
+    } else {
+        rows::touch(tx, names, &key)?;
+    }
+    Ok(is_whole)
 }
 
 /// What is drawn for a request before its transaction, so that it comes out the same in each try.

@@ -14,6 +14,7 @@
 //! | `_atom-gone` | `{pub}/{m}` | that it was deleted: the entry's id and the time |
 
 use super::Edited;
+use crate::limits::ATOM_PAGE_BYTES_MAX;
 use bytes::Bytes;
 use repository::{
     CollectionName, Direction, Document, Key, KeyRange, MediaType, ReadError, StageError,
@@ -57,7 +58,8 @@ pub(crate) enum Row {
     Media,
     /// Both, if they are public, by their last edit. Holds `["{m}", "{time in Archive}"]`.
     Public,
-    /// Both, by the time when they became public. Never moves. Holds `"{m}"`.
+    /// Both, by the time when they became public. Never moves. Holds `"{m}"`; when that is deleted
+    /// or withdrawn, `""` stays in its place.
     Archive,
     /// What was deleted or withdrawn, by the time of that. Holds `["{m}", "{id}"]`.
     Tombstones,
@@ -164,7 +166,6 @@ pub(crate) fn all() -> Key {
 
 /// A member in an order.
 #[derive(Clone, Debug)]
-#[allow(dead_code, reason = "feeds for readers tell them")]
 pub(crate) struct Listed {
     /// Its place in this order.
     pub edited: Edited,
@@ -194,15 +195,83 @@ pub(crate) fn page(
 ) -> Result<Page, ReadError> {
     let to = after.map(|after| Bound::Excluded(row_key(publication, row, after)));
     let range = range(publication, row, (None, to));
-    let mut found = tx.range(&names.order, &range, Direction::Descending, most + 1)?;
-    let has_more = found.len() > most;
-    found.truncate(most);
-    let rows = found
-        .iter()
-        .map(|(key, document)| listed(tx, names, (publication, row), (key, document)))
-        .collect::<Result<Vec<_>, _>>()?;
-    let next = rows.last().map(|row| row.edited).filter(|_| has_more);
+    let found = tx.range(&names.order, &range, Direction::Descending, most + 1)?;
+    let (mut rows, mut bytes): (Vec<Listed>, _) = (Vec::new(), 0);
+    for (key, document) in found.iter().take(most) {
+        let listed = listed(tx, names, (publication, row), (key, document))?;
+        bytes += listed.document.as_ref().map_or(0, |document| document.body.len());
+        if bytes > ATOM_PAGE_BYTES_MAX && !rows.is_empty() {
+            break;
+        }
+        rows.push(listed);
+    }
+    let next = rows.last().map(|row| row.edited).filter(|_| rows.len() < found.len());
     Ok(Page { rows, next })
+}
+
+/// Rows of an order, as they are, from a time on and before another.
+pub(crate) fn scan(
+    tx: &mut Transaction,
+    names: &Names,
+    (publication, row): (&str, Row),
+    (from, to): (Option<Edited>, Option<Edited>),
+    (direction, most): (Direction, usize),
+) -> Result<Vec<(Edited, Arc<Document>)>, ReadError> {
+    let from = from.map(|from| Bound::Included(row_key(publication, row, from)));
+    let to = to.map(|to| Bound::Excluded(row_key(publication, row, to)));
+    let range = range(publication, row, (from, to));
+    let found = tx.range(&names.order, &range, direction, most)?;
+    let timed = |(key, document): (Key, Arc<Document>)| Some((edited(&key)?, document));
+    Ok(found.into_iter().filter_map(timed).collect())
+}
+
+/// Reads the entry of a row of the archive; none if it was deleted or withdrawn.
+pub(crate) fn of_archive(
+    tx: &mut Transaction,
+    names: &Names,
+    publication: &str,
+    (edited, document): &(Edited, Arc<Document>),
+) -> Result<Option<Listed>, ReadError> {
+    let at = (publication, Row::Archive);
+    let found = listed(tx, names, at, (&row_key(publication, Row::Archive, *edited), document))?;
+    Ok(Some(found).filter(|found| found.document.is_some()))
+}
+
+/// How many bytes the media of a member has, if it has some.
+pub(crate) fn media_bytes(
+    tx: &mut Transaction,
+    names: &Names,
+    place: &Place,
+) -> Result<Option<u64>, ReadError> {
+    let Some(key) = place.key() else { return Ok(None) };
+    Ok(tx.get(&names.media, &key)?.map(|document| document.length()))
+}
+
+/// Deletes documents of a publication, but its own, at most so many. Gives how many there were.
+pub(crate) fn delete_some(
+    tx: &mut Transaction,
+    names: &Names,
+    publication: &str,
+    most: usize,
+) -> Result<usize, crate::problem::Problem> {
+    let whole = KeyRange::prefix(&format!("{publication}/"));
+    let mut deleted = 0;
+    // What can be large is read as well: fewer of that.
+    let few = most.div_ceil(16);
+    for (collection, at_once) in
+        [(&names.order, most), (&names.entries, few), (&names.media, few), (&names.gone, most)]
+    {
+        let limit = at_once.min(most - deleted);
+        let found = tx.range(collection, &whole, Direction::Ascending, limit)?;
+        for (key, _) in &found {
+            tx.delete(collection, key)?;
+        }
+        deleted += found.len();
+        if deleted == most {
+            break;
+        }
+    }
+    Ok(deleted)
 }
 
 /// After whom the page before this one begins: `None`: there is none; `Some(None)`: it is the

@@ -6,7 +6,7 @@
 //! bytes alone, where the time of a file changes with every copy of it. So the conditions on dates
 //! are ignored, as RFC 9110 §13.1.3 and §13.1.4 ask.
 
-mod coding;
+pub(super) mod coding;
 mod tags;
 
 use crate::http::outgoing::Outgoing;

@@ -139,6 +139,38 @@ fn policy_media_are_for_everybody_unless_the_publication_is_private() {
 }
 
 #[test]
+fn policy_feeds_and_pages_are_for_everybody_unless_the_publication_is_private() {
+    let guarded = Guarded::start();
+    let site = &guarded.site;
+    let admin = bearer(&guarded.token(Scope::Admin, "*"));
+    let reader = bearer(&guarded.token(Scope::Read, "atom/closed"));
+    let other = bearer(&guarded.token(Scope::Read, "atom/open"));
+    for json in [r#"{"title":"Open"}"#, r#"{"title":"Closed","private":true}"#] {
+        assert_eq!(site.ask(&with_json("POST", "/atom", &admin, json)).status, 201);
+    }
+    for name in ["open", "closed"] {
+        let fields = format!("{admin}Slug: a\r\n");
+        assert_eq!(site.ask(&post(name, &fields, &an_entry("A", ""))).status, 201);
+    }
+    for of in ["", "/feed", "/feed.rss", "/feed.json", "/changes", "/archive/1", "/pages/a"] {
+        let (open, closed) = (format!("/atom/open{of}"), format!("/atom/closed{of}"));
+        assert_eq!(site.ask(&get(&open)).status, 200, "{open}");
+        // Whoever reads it first with a token opens it to no other.
+        assert_eq!(site.ask(&bare("GET", &closed, &reader)).status, 200, "{closed}");
+        assert_eq!(site.ask(&get(&closed)).status, 401, "{closed}");
+        assert_eq!(site.ask(&bare("GET", &closed, &other)).status, 403, "{closed}");
+        let tag = etag(&site.ask(&bare("GET", &closed, &reader)));
+        let known = bare("GET", &closed, &format!("If-None-Match: {tag}\r\n"));
+        assert_eq!(site.ask(&known).status, 401, "{closed}");
+    }
+    assert!(!site.ask(&get("/atom/opml")).body.contains("Closed"));
+    assert!(site.ask(&bare("GET", "/atom/opml", &reader)).body.contains("Closed"));
+    let writer = bearer(&guarded.token(Scope::Write, "atom/open"));
+    assert_eq!(site.ask(&delete("/atom/open", &writer)).status, 403);
+    assert_eq!(site.ask(&delete("/atom/open", &admin)).status, 204);
+}
+
+#[test]
 fn a_page_of_another_site_cannot_publish() {
     let site = Site::start();
     let fields = "Origin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n";

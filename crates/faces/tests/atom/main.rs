@@ -4,19 +4,25 @@
 #![allow(clippy::unwrap_used)]
 
 mod access;
+mod archive;
 mod bad_input;
+mod changes;
 mod conditional;
 mod creating;
 mod deleting;
 mod documents;
 mod editing;
+mod feeds;
 mod listing;
 mod media;
+mod pages;
 #[allow(dead_code, reason = "others use the rest")]
 #[path = "../http/patience.rs"]
 mod patience;
 mod publications;
+mod revalidated;
 #[allow(dead_code, reason = "others use the rest")]
 #[path = "../http/site.rs"]
 mod site;
 mod support;
+mod valid;

@@ -119,3 +119,15 @@ fn rfc5023_8_3_4_media_that_are_not_taken() {
     }
     picture(&site, "");
 }
+
+#[test]
+fn rfc5023_9_3_put_of_media_answers_204() {
+    let site = Site::start();
+    picture(&site, "Slug: a\r\n");
+    let request = with_type("PUT", "/atom/blog/media/a", ("image/jpeg", ""), "other");
+    let reply = site.ask(&request);
+    assert_eq!((reply.status, reply.body.as_str()), (204, ""));
+    let got = site.ask(&get("/atom/blog/media/a"));
+    assert_eq!((got.field("content-type"), got.body.as_str()), (Some("image/jpeg"), "other"));
+    assert_eq!(etag(&got), etag(&reply));
+}

@@ -91,3 +91,31 @@ fn policy_what_keeps_publications_is_not_shown() {
     }
     assert!(!site.ask(&get("/db")).body.contains("_atom"));
 }
+
+#[test]
+fn policy_a_publication_can_be_deleted() {
+    let site = Site::start();
+    make(&site, r#"{"title":"Notes"}"#);
+    publish(&site, "notes-2", "Stays");
+    let mut client = site.connect();
+    for number in 0..700 {
+        let fields = format!("Slug: {number}\r\n");
+        assert_eq!(client.ask(&post("notes", &fields, &an_entry("A", ""))).status, 201);
+    }
+    let media = with_type("POST", "/atom/notes/media", ("image/png", "Slug: m\r\n"), "x");
+    assert_eq!(site.ask(&media).status, 201);
+    site.ask(&delete("/atom/notes/entries/5", ""));
+    assert_eq!(site.ask(&delete("/atom/notes", "If-Match: \"999999\"\r\n")).status, 412);
+    assert_eq!(site.ask(&delete("/atom/notes", "")).status, 204);
+    for of in ["", "/service", "/feed", "/entries", "/entries/1", "/pages/1", "/media/m"] {
+        assert_eq!(site.ask(&get(&format!("/atom/notes{of}"))).status, 404, "{of}");
+    }
+    assert_eq!(site.ask(&delete("/atom/notes", "")).status, 404);
+    assert!(!site.ask(&get("/atom")).body.contains("/atom/notes/"));
+    assert_eq!(titles(&site, "/atom/notes-2/entries"), ["Stays"]);
+    // One of the same name begins anew.
+    let again = path(&site.ask(&post("notes", "Slug: 5\r\n", &an_entry("B", ""))));
+    assert_eq!(again, "/atom/notes/entries/5");
+    assert_eq!(titles(&site, "/atom/notes/entries"), ["B"]);
+    assert_eq!(site.ask(&get("/atom/notes/changes")).body.matches("deleted-entry").count(), 0);
+}

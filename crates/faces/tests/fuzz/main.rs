@@ -22,6 +22,11 @@ fn atom_paths() {
 }
 
 #[test]
+fn html() {
+    smoke(targets::targets(), "html", 30_000);
+}
+
+#[test]
 fn merge_patches() {
     smoke(targets::targets(), "merge-patch", 20_000);
 }

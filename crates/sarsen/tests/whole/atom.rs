@@ -1,8 +1,10 @@
 //! Publishing and kill -9: what was acknowledged is there with the same tag, what was not is there
-//! as a whole or not at all, and collections, members and media agree.
+//! as a whole or not at all, and collections, members, media, feeds and archives agree. And the
+//! lab's scenarios of publishing, with their audits, shortly.
 
 use crate::harness::{Server, Site};
 use crate::http::Client;
+use crate::scenarios::{assert_audited, assert_done, short};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
@@ -86,6 +88,21 @@ fn walk(client: &mut Client, collection: &str) -> io::Result<HashSet<String>> {
     Ok(members)
 }
 
+/// Follows `prev-archive` from the feed on and gives the paths of all members.
+fn walk_archive(client: &mut Client) -> io::Result<HashSet<String>> {
+    let (mut members, mut next) = (HashSet::new(), Some("/atom/blog/feed".to_owned()));
+    while let Some(at) = next {
+        let reply = client.get(&at)?;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let text = reply.text();
+        let part = feed::read(&text).expect("the server's feeds can be read");
+        let edit = |entry: &wire::atom::Entry<'_>| entry.link("edit").map(|link| link.href.clone());
+        members.extend(part.entries.iter().filter_map(edit));
+        next = part.href("prev-archive").map(str::to_owned);
+    }
+    Ok(members)
+}
+
 fn check(server: &Server, told: &Told) -> io::Result<()> {
     let mut client = server.connect();
     let entries = walk(&mut client, "/atom/blog/entries")?;
@@ -101,7 +118,14 @@ fn check(server: &Server, told: &Told) -> io::Result<()> {
         let title = entry.title.as_ref().map(|title| title.value.as_str());
         assert_eq!(title, Some(content.value.as_str()), "no mixture");
     }
-    for path in walk(&mut client, "/atom/blog/media")? {
+    let media = walk(&mut client, "/atom/blog/media")?;
+    let both: HashSet<String> = entries.union(&media).cloned().collect();
+    assert_eq!(walk(&mut client, "/atom/blog/feed")?, both, "all is public");
+    assert_eq!(walk_archive(&mut client)?, both, "all is in the archive");
+    for path in &entries {
+        assert_eq!(client.get(&path.replace("/entries/", "/pages/"))?.status, 200, "{path}");
+    }
+    for path in media {
         let media = client.get(&path.replace("/entries/", "/media/"))?;
         let is_whole = media.body.len() == PICTURE_BYTES
             && media.body.iter().all(|byte| *byte == media.body[0]);
@@ -138,4 +162,40 @@ fn what_was_published_outlives_kill_9() {
     }
     assert!(!told.is_empty(), "something was acknowledged");
     site.assert_clean();
+}
+
+#[test]
+fn readers_and_writers_of_a_farm_of_blogs() {
+    let server = Site::bare().start();
+    let few = ["--set", "farm=5", "--users", "8"];
+    let report = short("atompub-blog-farm", &server.url("/"), &few);
+    assert_done(&report, &["again", "feed"]);
+    assert!(report["statuses"]["304"].as_u64() > Some(0), "{report:#}");
+    assert_audited(&report);
+}
+
+#[test]
+fn a_newsroom() {
+    let server = Site::bare().start();
+    let report = short("atompub-newsroom", &server.url("/"), &["--users", "6"]);
+    assert_done(&report, &["again", "entry"]);
+    assert_audited(&report);
+}
+
+#[test]
+fn no_update_is_lost() {
+    let server = Site::bare().start();
+    let report = short("atompub-lost-update", &server.url("/"), &["--users", "8"]);
+    assert_done(&report, &["fight"]);
+    let count = |status: &str| report["statuses"][status].as_u64().unwrap_or(0);
+    assert!(count("200") > 0, "{report:#}");
+}
+
+#[test]
+fn a_collection_is_walked_while_others_post() {
+    let server = Site::bare().start();
+    let few = ["--set", "members=120", "--set", "pages=100000", "--set", "posts=20"];
+    let report = short("atompub-archive-walk", &server.url("/"), &few);
+    assert_done(&report, &["walk"]);
+    assert_audited(&report);
 }

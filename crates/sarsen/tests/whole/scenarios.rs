@@ -12,7 +12,7 @@ use std::thread;
 
 /// Runs a scenario for a moment and gives its report. A short run on a busy machine may well be
 /// INVALID; what is looked at here does not hang on that.
-fn short(name: &str, url: &str, more: &[&str]) -> Value {
+pub fn short(name: &str, url: &str, more: &[&str]) -> Value {
     let server = format!("--server={url}");
     let brief = ["--duration", "700ms", "--warm-up", "100ms", "--json"];
     let runs = tempfile::tempdir().expect("a folder");
@@ -26,7 +26,7 @@ fn short(name: &str, url: &str, more: &[&str]) -> Value {
 }
 
 /// Nothing failed, and these operations succeeded.
-fn assert_done(report: &Value, operations: &[&str]) {
+pub fn assert_done(report: &Value, operations: &[&str]) {
     let errors = report["errors"].as_object().expect("errors by class");
     assert!(errors.values().all(|count| count == 0), "{report:#}");
     assert!(report["successes"].as_u64() > Some(0), "{report:#}");
@@ -37,7 +37,7 @@ fn assert_done(report: &Value, operations: &[&str]) {
 }
 
 /// What was acknowledged was looked for, and found.
-fn assert_audited(report: &Value) {
+pub fn assert_audited(report: &Value) {
     let audit = &report["audit"];
     assert!(audit["checked"].as_u64() > Some(0) && audit["lost"] == 0, "{audit:#}");
     assert_eq!(audit["first"], serde_json::json!([]));

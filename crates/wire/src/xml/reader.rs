@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         let namespace = if prefix.is_empty() { Cow::Borrowed("") } else { self.namespace(prefix)? };
         let value = value(written)?;
         match (&*namespace, local) {
-            (XML, "base") => self.scope.set_base(&value),
+            (XML, "base") => self.scope.set_base(&value)?,
             (XML, "lang") => self.scope.set_lang(&value),
             _ => {}
         }

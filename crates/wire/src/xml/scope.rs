@@ -3,7 +3,7 @@
 
 use super::refused::{Reason, shown};
 use super::{XML, XMLNS};
-use crate::limits::XML_NAMESPACES_MAX;
+use crate::limits::{XML_BASE_BYTES_MAX, XML_NAMESPACES_MAX};
 use crate::uri;
 use std::borrow::Cow;
 
@@ -96,9 +96,14 @@ impl<'a> Scope<'a> {
             .collect()
     }
 
-    pub fn set_base(&mut self, reference: &str) {
+    /// States the base of the innermost element. What is resolved by it repeats it.
+    pub fn set_base(&mut self, reference: &str) -> Result<(), Reason> {
         let base = uri::resolve(self.base().unwrap_or(""), reference);
+        if base.len() > XML_BASE_BYTES_MAX {
+            return Err(Reason::Limit { what: "bytes of xml:base", max: XML_BASE_BYTES_MAX });
+        }
         self.bases.push((self.depth(), base));
+        Ok(())
     }
 
     pub fn set_lang(&mut self, lang: &str) {

@@ -3,8 +3,8 @@
 use super::entry;
 use wire::atom::{Class, ReadError, categories, entry::read, feed, service};
 use wire::limits::{
-    ATOM_CHILDREN_MAX, XML_ATTRIBUTE_BYTES_MAX, XML_ATTRIBUTES_MAX, XML_DEPTH_MAX,
-    XML_DOCUMENT_BYTES_MAX, XML_ELEMENTS_MAX, XML_NAMESPACES_MAX,
+    ATOM_CHILDREN_MAX, XML_ATTRIBUTE_BYTES_MAX, XML_ATTRIBUTES_MAX, XML_BASE_BYTES_MAX,
+    XML_DEPTH_MAX, XML_DOCUMENT_BYTES_MAX, XML_ELEMENTS_MAX, XML_NAMESPACES_MAX,
 };
 
 fn class(text: &str) -> Option<Class> {
@@ -224,6 +224,13 @@ fn bounds_are_where_they_are_said_to_be() {
     let long = |bytes: usize| entry(&format!("<x a='{}'/>", "a".repeat(bytes)));
     assert_eq!(class(&long(XML_ATTRIBUTE_BYTES_MAX)), None);
     assert_eq!(class(&long(XML_ATTRIBUTE_BYTES_MAX + 1)), Some(Class::Malformed));
+    let based = |bytes: usize| entry(&format!("<x xml:base='/{}'/>", "a".repeat(bytes - 1)));
+    assert_eq!(class(&based(XML_BASE_BYTES_MAX)), None);
+    assert_eq!(class(&based(XML_BASE_BYTES_MAX + 1)), Some(Class::Malformed));
+    // One within another counts as what they come to.
+    let half = format!("<x xml:base='/{}/'>", "a".repeat(XML_BASE_BYTES_MAX / 2));
+    let inner = format!("<y xml:base='{}'/></x>", "b".repeat(XML_BASE_BYTES_MAX / 2));
+    assert_eq!(class(&entry(&(half + &inner))), Some(Class::Malformed));
     let children = |count: usize| entry(&"<x/>".repeat(count));
     assert_eq!(class(&children(ATOM_CHILDREN_MAX)), None);
     assert_eq!(class(&children(ATOM_CHILDREN_MAX + 1)), Some(Class::Invalid));

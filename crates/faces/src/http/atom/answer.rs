@@ -134,7 +134,8 @@ pub(super) fn not_allowed(method: &Method, allow: &'static str) -> Problem {
 /// Where a path is, by the name that the asker calls the server by. Old clients do not resolve a
 /// Location that is relative.
 pub(super) fn absolute(path: &str, parts: &Parts, asker: &Asker) -> String {
-    match parts.headers.get(HOST).and_then(|host| host.to_str().ok()) {
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    match host.or_else(|| parts.uri.authority().map(|authority| authority.as_str())) {
         Some(host) => format!("{}://{host}{path}", asker.scheme.as_str()),
         None => path.to_owned(),
     }

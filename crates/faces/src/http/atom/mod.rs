@@ -1,13 +1,14 @@
 //! Publishing by HTTP (RFC 5023): finds out what a request is for and whether its sender may, has
 //! it done, and replies. What is done is in `crate::atom`; `path`, `receive` and `answer` are the
-//! parts of HTTP in it, `documents` and `listing` write what is shown. `docs/atompub.md` has the
-//! statuses.
+//! parts of HTTP in it, `documents` and `listing` write what is shown to clients, `public` is what
+//! readers get. `docs/atompub.md` has the statuses.
 
 mod answer;
 mod documents;
 mod listing;
 mod media;
 pub(crate) mod path;
+mod public;
 mod receive;
 
 use crate::access::{Need, Principal};
@@ -48,6 +49,7 @@ type Sent<'a> = &'a mut Option<Incoming>;
 const COLLECTION: &str = "GET, HEAD, POST, OPTIONS";
 const MEMBER: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
 const SETTINGS: &str = "GET, HEAD, PUT, OPTIONS";
+const HOME: &str = "GET, HEAD, DELETE, OPTIONS";
 const SHOWN: &str = "GET, HEAD, OPTIONS";
 
 /// The methods of a resource, as the Allow field lists them.
@@ -56,6 +58,7 @@ fn allow(resource: &Resource) -> &'static str {
         Resource::Publications | Resource::Of(_, Part::Entries | Part::Media) => COLLECTION,
         Resource::Entry(_) | Resource::Medium(_) => MEMBER,
         Resource::Of(_, Part::Settings) => SETTINGS,
+        Resource::Of(_, Part::Home) => HOME,
         Resource::Opml | Resource::Of(..) | Resource::Page(_) | Resource::Archive(..) => SHOWN,
     }
 }
@@ -90,8 +93,9 @@ async fn show(request: Request<'_>, resource: Resource) -> Result<Reply, Problem
         }
         Resource::Entry(place) => show_entry(request, place).await,
         Resource::Medium(place) => media::show(request, place).await,
-        Resource::Opml | Resource::Of(..) | Resource::Page(_) | Resource::Archive(..) => {
-            Err(Problem::not_found())
+        Resource::Opml => public::opml(request).await,
+        Resource::Of(..) | Resource::Page(_) | Resource::Archive(..) => {
+            public::serve(request, &resource).await
         }
     }
 }
@@ -102,7 +106,7 @@ async fn change(
     sent: Sent<'_>,
 ) -> Result<Reply, Problem> {
     let need = match resource {
-        Resource::Of(_, Part::Settings) => Need::Admin,
+        Resource::Of(_, Part::Settings | Part::Home) => Need::Admin,
         _ => Need::Write,
     };
     let is_delete = request.parts.method == Method::DELETE;
@@ -120,6 +124,7 @@ async fn change(
     match resource {
         Resource::Publications => make(request, sent).await,
         Resource::Of(name, Part::Settings) => configure(request, name, sent).await,
+        Resource::Of(name, Part::Home) => delete_publication(request, name).await,
         Resource::Of(name, Part::Entries) => create_entry(request, name, sent).await,
         Resource::Of(name, Part::Media) => media::create(request, name, sent).await,
         Resource::Entry(place) if is_delete => {
@@ -382,4 +387,22 @@ async fn delete(
         Ok(runner.run(|tx| remove(tx, write)))
     });
     Ok(answer::deleted(&done.await?))
+}
+
+/// Deletes a publication and all that is in it, a part in each transaction. The conditions are
+/// those of the first; who is cut off meanwhile asks again.
+async fn delete_publication(request: Request<'_>, name: String) -> Result<Reply, Problem> {
+    let (atom, mut conditions) = (request.atom(), Some(request.conditions()?));
+    loop {
+        let (atom, name, conditions) = (Arc::clone(&atom), name.clone(), conditions.take());
+        let done = run::run(request.reactor, true, move |runner| {
+            let of = (name.as_str(), conditions.as_ref());
+            Ok(runner.run(|tx| publication::delete(tx, &atom.names, of)))
+        });
+        let done = done.await?;
+        if done.value {
+            let run::Done { commit, durability, .. } = done;
+            return Ok(answer::deleted(&run::Done { value: (), commit, durability }));
+        }
+    }
 }

@@ -8,7 +8,7 @@ use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 ///
 /// "No coding" can be refused as well (`identity;q=0`). Then the file comes as it is all the same,
 /// as §12.5.3 allows: it is of more use than an error.
-pub(super) fn accepted(headers: &HeaderMap) -> Vec<Coding> {
+pub(in crate::http) fn accepted(headers: &HeaderMap) -> Vec<Coding> {
     let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     let listed: Vec<(&str, u16)> =
         lines.flat_map(|line| line.split(',')).filter_map(element).collect();

@@ -2,11 +2,12 @@
 //! A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
 mod atom;
+mod html;
 mod patch;
 
 use crate::target::Target;
 
 /// All of them.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
-    patch::TARGETS.iter().chain(atom::TARGETS)
+    patch::TARGETS.iter().chain(atom::TARGETS).chain(html::TARGETS)
 }
