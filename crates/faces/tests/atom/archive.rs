@@ -1,9 +1,11 @@
 //! Archives (RFC 5005 §4): nothing is lost between the feed and its archive, and what was finished
 //! stays as it is while entries arrive.
 
-use crate::site::{Reply, Site, bare, get};
+use crate::site::{Reply, SetAtEnd, Site, bare, get, until};
 use crate::support::*;
 use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn ok(site: &Site, at: &str) -> Reply {
     let reply = site.ask(&get(at));
@@ -116,6 +118,44 @@ fn rfc5005_4_what_was_edited_is_in_the_feed_again() {
     assert_eq!(of_feed(&ok(&site, "/atom/blog/feed").body)[0], "Edited");
     let now = of_feed(&ok(&site, at).body);
     assert_eq!((now.len(), now[0].as_str()), (titles.len(), "Edited"), "and where it was");
+}
+
+/// What was acknowledged before a walk began is in it, whoever writes beside it.
+#[test]
+fn rfc5005_4_nothing_is_lost_while_several_publish_and_edit() {
+    let site = Site::start();
+    let told = Mutex::new(Vec::new());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            let (site, told, is_over) = (&site, &told, &is_over);
+            scope.spawn(move || {
+                let mut client = site.connect();
+                let mut members = Vec::new();
+                for number in 0.. {
+                    if is_over.load(Ordering::Relaxed) || number == 400 {
+                        break;
+                    }
+                    let title = format!("{writer}-{number}");
+                    let reply = client.ask(&post("blog", "", &an_entry(&title, "")));
+                    assert_eq!(reply.status, 201, "{reply:?}");
+                    members.push((path(&reply), title.clone()));
+                    told.lock().unwrap().push(title);
+                    let (member, title) = &members[number * 7 % members.len()];
+                    let reply = client.ask(&put(member, "", &an_entry(title, "")));
+                    assert_eq!(reply.status, 200, "{reply:?}");
+                }
+            });
+        }
+        let _over = SetAtEnd(&is_over);
+        until(|| told.lock().unwrap().len() > 50);
+        for _ in 0..8 {
+            let before = told.lock().unwrap().clone();
+            let found = all(&walk(&site));
+            let lost: Vec<_> = before.iter().filter(|title| !found.contains(*title)).collect();
+            assert!(lost.is_empty(), "{lost:?}");
+        }
+    });
 }
 
 #[test]
