@@ -11,9 +11,9 @@ use crate::attempt::RunError;
 use crate::catalog::{COLLECTIONS, Catalog, Configure};
 use crate::conflict::{Contested, Read};
 use crate::cursor::Cursor;
-use crate::document::{CommitNumber, Timestamp};
+use crate::document::CommitNumber;
 use crate::errors::{CommitError, ConfigureError, ReadError, StageError};
-use crate::history::Trim;
+use crate::history::{Trim, TrimmedRow};
 use crate::hot::{Collection, Hot};
 use crate::limits::{BACKGROUND_BYTES_MAX, REAP_DOCUMENTS_MAX, TRANSACTION_ROWS_MAX};
 use crate::name::{CollectionName, Key};
@@ -217,42 +217,40 @@ pub(crate) fn clear_rows(
     rows: &Arc<Collection>,
 ) -> Result<bool, Delay> {
     let mut transaction = Transaction::new(Arc::clone(store));
-    let (keys, expiring) = rows_to_clear(&transaction, rows)?;
-    let is_last = keys.is_empty() && expiring.is_empty();
+    let (keys, others) = rows_to_clear(&transaction, rows)?;
+    let is_last = keys.is_empty() && others.is_empty();
     let name = CollectionName::generated(COLLECTIONS);
-    let change = match (is_last, expiring.is_empty()) {
+    let change = match (is_last, others.is_empty()) {
         (true, _) => Change::Configure(Configure::Cleared(rows.id)),
         (false, true) => Change::Clear { index: rows.id, rows: keys },
-        // Their own rows in the table of what expires go with them.
-        (false, false) => Change::Trim(Trim { history: rows.id, floor: None, rows: expiring }),
+        // Their own rows in the tables of what expires and of blobs go with them.
+        (false, false) => Change::Trim(Trim { history: rows.id, floor: None, rows: others }),
     };
     transaction.stage(&name, key, change)?;
     Ok(matches!(transaction.commit()?, Outcome::Committed(_)) && is_last)
 }
 
-/// Rows with the time at which they expire.
-type Expiring = Vec<(Key, Option<Timestamp>)>;
-
-/// The first rows: those that do not expire, or all, if the first does.
+/// The first rows: those that have no rows of their own elsewhere, or all, if the first has.
 fn rows_to_clear(
     transaction: &Transaction,
     rows: &Collection,
-) -> Result<(Vec<Key>, Expiring), ReadError> {
+) -> Result<(Vec<Key>, Vec<TrimmedRow>), ReadError> {
     let (store, view) = transaction.ground();
     let range = (KeyRange::all(), Direction::Ascending);
     let mut cursor = Cursor::new(store, view, rows, range, REAP_DOCUMENTS_MAX);
-    let (mut keys, mut expiring) = (Vec::new(), Vec::new());
+    let (mut keys, mut others) = (Vec::new(), Vec::new());
     let mut bytes = 0;
-    while keys.len() + expiring.len() < REAP_DOCUMENTS_MAX
+    while keys.len() + others.len() < REAP_DOCUMENTS_MAX
         && bytes < BACKGROUND_BYTES_MAX
         && let Some((key, row)) = cursor.next_or_expired()?
     {
         bytes += row.body.len();
-        match row_time(&row) {
-            None if expiring.is_empty() => keys.push(key),
-            Some(_) if !keys.is_empty() => break,
-            at => expiring.push((key, at)),
+        let (expires, blob) = (row_time(&row), row.blob);
+        match expires.is_none() && blob.is_none() {
+            true if others.is_empty() => keys.push(key),
+            false if !keys.is_empty() => break,
+            _ => others.push(TrimmedRow { row: key, expires, blob }),
         }
     }
-    Ok((keys, expiring))
+    Ok((keys, others))
 }

@@ -179,7 +179,8 @@ fn reap_some(
         let place = split_expiry_row(row.as_str());
         let history = place.and_then(|(at, id, key)| Some((at, store.hot.rows_by_id(id)?, key)));
         if let Some((at, history, key)) = history {
-            versions.push(history, Key::generated(key.to_owned()), at);
+            let expired = (Key::generated(key.to_owned()), at, has_blob);
+            versions.take((store, &view), history, expired)?;
             last = Some(row);
             continue;
         }

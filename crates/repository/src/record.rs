@@ -7,7 +7,7 @@ use crate::blobs::{BlobReference, REFERENCE_BYTES};
 use crate::catalog::Configure;
 use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::ended::Ending;
-use crate::history::{Floor, Trim};
+use crate::history::{Floor, Trim, TrimmedRow};
 use crate::limits::MEDIA_TYPE_BYTES_MAX;
 use crate::merge::{self, Merge};
 use crate::name::{CollectionName, Key};
@@ -95,6 +95,7 @@ const CONFIGURE: u8 = 6;
 const CLEAR: u8 = 7;
 const PUT_BLOB: u8 = 9;
 const TRIM: u8 = 10;
+const TRIM_WITH_BLOBS: u8 = 12;
 const REMOVE: u8 = 11;
 const PUT_WITH_TIMES: u8 = 8;
 const CONFIGURE_SETTINGS: u8 = 1;
@@ -129,7 +130,7 @@ pub(crate) fn time(record: &[u8]) -> Option<Timestamp> {
 }
 
 fn encode_write(write: &Write, out: &mut Vec<u8>) {
-    let kind = match write.change {
+    let kind = match &write.change {
         Change::Put { blob: None, .. } => PUT,
         Change::Put { blob: Some(_), .. } => PUT_BLOB,
         Change::Delete => DELETE,
@@ -139,6 +140,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
         Change::Configure(_) => CONFIGURE,
         Change::Clear { .. } => CLEAR,
         Change::Remove(_) => REMOVE,
+        Change::Trim(trim) if trim.rows.iter().any(|row| row.blob.is_some()) => TRIM_WITH_BLOBS,
         Change::Trim(_) => TRIM,
     };
     let is_put = matches!(kind, PUT | PUT_BLOB);
@@ -171,7 +173,7 @@ fn encode_write(write: &Write, out: &mut Vec<u8>) {
             out.extend_from_slice(&(rows.len() as u16).to_le_bytes());
             rows.iter().for_each(|row| put_short(row.as_str().as_bytes(), out));
         }
-        Change::Trim(trim) => encode_trim(trim, out),
+        Change::Trim(trim) => encode_trim(trim, kind == TRIM_WITH_BLOBS, out),
         Change::Merge(operations) => {
             out.extend_from_slice(&(operations.len() as u16).to_le_bytes());
             for operation in operations {
@@ -206,7 +208,7 @@ fn encode_configure(change: &Configure, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_trim(trim: &Trim, out: &mut Vec<u8>) {
+fn encode_trim(trim: &Trim, has_blobs: bool, out: &mut Vec<u8>) {
     out.extend_from_slice(&trim.history.to_le_bytes());
     out.push(u8::from(trim.floor.is_some()));
     if let Some((key, floor)) = &trim.floor {
@@ -215,14 +217,18 @@ fn encode_trim(trim: &Trim, out: &mut Vec<u8>) {
         out.extend_from_slice(&floor.time.0.to_le_bytes());
     }
     out.extend_from_slice(&(trim.rows.len() as u16).to_le_bytes());
-    for (row, expires) in &trim.rows {
+    for TrimmedRow { row, expires, blob } in &trim.rows {
         put_short(row.as_str().as_bytes(), out);
         // No row expires at the beginning of 1970.
         out.extend_from_slice(&expires.map_or(0, |at| at.0).to_le_bytes());
+        if has_blobs {
+            out.push(u8::from(blob.is_some()));
+            out.extend(blob.iter().flat_map(BlobReference::encode));
+        }
     }
 }
 
-fn decode_trim(reader: &mut Reader) -> Result<Trim, DecodeError> {
+fn decode_trim(reader: &mut Reader, has_blobs: bool) -> Result<Trim, DecodeError> {
     let history = reader.u32()?;
     let floor = match reader.u8()? {
         0 => None,
@@ -239,7 +245,13 @@ fn decode_trim(reader: &mut Reader) -> Result<Trim, DecodeError> {
         let length = usize::from(reader.u16()?);
         let row = Key::generated(reader.text(length)?);
         let expires = Timestamp(reader.u64()?);
-        Ok((row, (expires > Timestamp(0)).then_some(expires)))
+        let expires = (expires > Timestamp(0)).then_some(expires);
+        let blob = match if has_blobs { reader.u8()? } else { 0 } {
+            0 => None,
+            1 => Some(reader.reference()?),
+            other => return Err(reader.error(format!("expected 0 or 1, got {other}"))),
+        };
+        Ok(TrimmedRow { row, expires, blob })
     };
     Ok(Trim { history, floor, rows: (0..count).map(row).collect::<Result<_, _>>()? })
 }
@@ -367,7 +379,7 @@ fn decode_write(reader: &mut Reader) -> Result<Write, DecodeError> {
             Change::Clear { index, rows: (0..count).map(row).collect::<Result<_, _>>()? }
         }
         REMOVE => Change::Remove(reader.u32()?),
-        TRIM => Change::Trim(decode_trim(reader)?),
+        TRIM | TRIM_WITH_BLOBS => Change::Trim(decode_trim(reader, kind == TRIM_WITH_BLOBS)?),
         other => return Err(reader.error(format!("unknown kind of write {other}"))),
     };
     Ok(Write { collection, key, change, times })
@@ -444,6 +456,10 @@ impl Reader {
         if *media_type == MediaType::Json {
             return Err(self.error("a blob cannot be JSON".to_owned()));
         }
+        self.reference()
+    }
+
+    fn reference(&mut self) -> Result<BlobReference, DecodeError> {
         let reference = BlobReference::decode(&self.bytes(REFERENCE_BYTES)?);
         reference.ok_or_else(|| self.error("expected a reference to a blob".to_owned()))
     }
@@ -492,7 +508,11 @@ mod tests {
         let put =
             |media_type, blob| Change::Put { media_type, body: Bytes::new(), blob, expires: None };
         let key = |text: &str| Key::generated(text.to_owned());
-        let rows = vec![(key("a\u{1}1"), None), (key("b\u{1}2"), Some(Timestamp(9)))];
+        let row = |row, expires, blob| TrimmedRow { row: key(row), expires, blob };
+        let expires = Some(Timestamp(9));
+        let rows = vec![row("a\u{1}1", None, None), row("b\u{1}2", expires, None)];
+        let named = vec![row("a", None, Some(blob)), row("b", expires, None)];
+        let trim_named = Change::Trim(Trim { history: 4, floor: None, rows: named });
         let trim = |floor| Change::Trim(Trim { history: 4, floor, rows: rows.clone() });
         let floor = Floor { commit: CommitNumber(3), time: Timestamp(5) };
         let add = |path: &str, delta| Merge::Add { path: path.to_owned(), delta };
@@ -523,6 +543,7 @@ mod tests {
             write("l", Change::Configure(Configure::End(Ending::Empty))),
             write("m", Change::Remove(10)),
             write("n", Change::Configure(Configure::Trimmed(7))),
+            write("named", trim_named),
             write("o", trim(None)),
             write("p", trim(Some((key(""), floor)))),
         ]

@@ -40,8 +40,10 @@ enum Of {
     Index(Arc<Collection>, Key),
     /// A row of a history, with what it holds.
     Version(Arc<Collection>, Key, Option<Arc<Document>>),
-    /// The row of the history with this id expires then.
-    VersionExpiry(u32, Key, Timestamp),
+    /// The row of the history with this id expires then, and whether its content is a blob.
+    VersionExpiry(u32, Key, Timestamp, bool),
+    /// The row of the history with this id names the blob.
+    VersionBlob(u32, Key, BlobReference),
 }
 
 impl RowChange {
@@ -53,8 +55,10 @@ impl RowChange {
     /// What the row holds beside its key.
     pub(crate) fn body(&self) -> Bytes {
         match &self.of {
-            Of::Expiry(_, true) => Bytes::from_static(HAS_BLOB),
-            Of::Blob(blob) => Bytes::copy_from_slice(&blob.length.to_le_bytes()),
+            Of::Expiry(_, true) | Of::VersionExpiry(.., true) => Bytes::from_static(HAS_BLOB),
+            Of::Blob(blob) | Of::VersionBlob(.., blob) => {
+                Bytes::copy_from_slice(&blob.length.to_le_bytes())
+            }
             Of::Expiry(..) | Of::Index(..) | Of::Version(..) | Of::VersionExpiry(..) => {
                 Bytes::new()
             }
@@ -64,7 +68,7 @@ impl RowChange {
     /// The blob that has one name less.
     pub(crate) fn loses(&self) -> Option<BlobHash> {
         match &self.of {
-            Of::Blob(blob) if !self.is_added => Some(blob.hash),
+            Of::Blob(blob) | Of::VersionBlob(.., blob) if !self.is_added => Some(blob.hash),
             _ => None,
         }
     }
@@ -91,7 +95,7 @@ impl RowChange {
         Some(Self {
             is_added,
             may_be_there: false,
-            of: Of::VersionExpiry(rows.id, row.clone(), at),
+            of: Of::VersionExpiry(rows.id, row.clone(), at, content.blob.is_some()),
         })
     }
 
@@ -100,8 +104,19 @@ impl RowChange {
         Self {
             is_added: false,
             may_be_there: false,
-            of: Of::VersionExpiry(rows.id, row.clone(), at),
+            of: Of::VersionExpiry(rows.id, row.clone(), at, false),
         }
+    }
+
+    /// A row of a history names a blob, or does no more.
+    pub(crate) fn version_blob(
+        rows: &Collection,
+        row: &Key,
+        blob: BlobReference,
+        is_added: bool,
+    ) -> Self {
+        let of = Of::VersionBlob(rows.id, row.clone(), blob);
+        Self { is_added, may_be_there: false, of }
     }
 
     /// What the row holds, which is nothing for most: `empty` then. `None`: it goes.
@@ -121,7 +136,12 @@ impl RowChange {
     ) -> (Arc<Collection>, Key) {
         match self.of {
             Of::Index(rows, row) | Of::Version(rows, row, _) => (rows, row),
-            Of::VersionExpiry(id, row, at) => (Arc::clone(&hot.expiry), expiry_row(at, id, &row)),
+            Of::VersionExpiry(id, row, at, _) => {
+                (Arc::clone(&hot.expiry), expiry_row(at, id, &row))
+            }
+            Of::VersionBlob(id, row, blob) => {
+                (Arc::clone(&hot.blobs), blob_row(&blob.hash, id, &row))
+            }
             Of::Blob(blob) => {
                 let table = match collection.is_volatile {
                     true => &hot.volatile_blobs,

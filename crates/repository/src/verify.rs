@@ -11,6 +11,7 @@ use crate::document::{CommitNumber, Document, MediaType, Timestamp};
 use crate::engine::Engine;
 use crate::errors::{OpenError, ReadError};
 use crate::folder::Folder;
+use crate::history;
 use crate::hot::{Collection, Hot, Index};
 use crate::json;
 use crate::name::Key;
@@ -349,10 +350,17 @@ impl<'a> Checker<'a> {
             if !self.histories.contains(&collection.id) {
                 *self.found.entry(collection.id).or_default() += 1;
             }
-            // Kept versions may expire.
-            if let Some(row) = RowChange::version_expiry(collection, key, document, true) {
+            // Kept versions may expire, and name blobs.
+            let expiry = RowChange::version_expiry(collection, key, document, true);
+            let blob = document.blob;
+            let named = blob.map(|blob| RowChange::version_blob(collection, key, blob, true));
+            for row in expiry.into_iter().chain(named) {
                 let (rows, row) = row.place(hot, collection, key);
                 self.expect(&rows, &row, key);
+            }
+            if let Some(blob) = blob {
+                let by = || format!("{}/{}", collection.name, history::told(key.as_str()));
+                self.blobs.entry(blob).or_insert_with(by);
             }
             return;
         }

@@ -11,7 +11,8 @@ use harness::random::Random;
 use harness::{Place, close_and_verify, configure, key, notes, text, verified, wait_until};
 use repository::limits::TRIM_ROWS_MAX;
 use repository::{
-    CommitNumber, Ending, MediaType, Moment, Outcome, Past, Repository, Timestamp, Versions,
+    CommitNumber, Content, Ending, MediaType, Moment, Outcome, Past, Repository, Timestamp,
+    Versions,
 };
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -345,4 +346,159 @@ fn it_is_as_maps_of_all_versions_say() {
         }
         verified(&bench.stop());
     }
+}
+
+/// More than stays in a document.
+const BLOB_BYTES: usize = 70_000;
+
+fn put_blob(repository: &Repository, at: &str, seed: u8) -> u64 {
+    let mut writer = repository.blob_writer(u64::MAX);
+    writer.write(&vec![seed; BLOB_BYTES]).unwrap();
+    let content = writer.finish().unwrap();
+    let mut transaction = repository.begin().unwrap();
+    let png = MediaType::Other("image/png".into());
+    transaction.put_content(&notes(), &key(at), png, &content, None).unwrap();
+    match transaction.commit().unwrap() {
+        Outcome::Committed(number) => number.0,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The first byte of the blob that was there at a commit, all of which is read; 0: there was none,
+/// 255: it is not known.
+fn seed(repository: &Repository, name: &str, number: u64) -> u8 {
+    let mut transaction = repository.begin().unwrap();
+    let moment = Moment::Commit(CommitNumber(number));
+    match transaction.past(&notes(), &key(name), moment).unwrap() {
+        Past::Document(document) => {
+            let reader = transaction.pin_blob(&document).unwrap().unwrap().open().unwrap();
+            let content = reader.read(0).unwrap();
+            assert_eq!(content, vec![content[0]; BLOB_BYTES]);
+            content[0]
+        }
+        Past::Absent => 0,
+        _ => 255,
+    }
+}
+
+fn seeds(repository: &Repository, name: &str, numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().map(|&number| seed(repository, name, number)).collect()
+}
+
+fn blob_files(bench: &Bench) -> u64 {
+    (0..5).for_each(|_| bench.tend_blobs());
+    bench.repository().blob_stats().count
+}
+
+#[test]
+fn versions_that_are_blobs_are_kept_and_their_blobs_go_with_the_last() {
+    let mut bench = Bench::new();
+    let check = |bench: &Bench, name: &str, numbers: &[u64], expected: &[u8]| {
+        assert_eq!(seeds(bench.repository(), name, numbers), expected);
+    };
+    configure(bench.repository(), "notes", r#"{"history":{"versions":2}}"#);
+    let first = put_blob(bench.repository(), "a", 1);
+    let second = put_blob(bench.repository(), "a", 2);
+    let gone = put_all(bench.repository(), &[("a", None)]);
+    bench.write_log();
+    assert_eq!(blob_files(&bench), 2);
+    let numbers = [first, second, gone];
+    check(&bench, "a", &numbers, &[1, 2, 0]);
+    let listed = versions(bench.repository(), "a", None, 9);
+    assert_eq!(list(&listed), [(gone, false), (second, true), (first, true)]);
+    let lengths = listed.entries.iter().filter_map(|e| Some(e.document.as_ref()?.length()));
+    assert_eq!(lengths.collect::<Vec<_>>(), [BLOB_BYTES as u64; 2]);
+    // From the log, and from the engine.
+    bench.crash(true);
+    check(&bench, "a", &numbers, &[1, 2, 0]);
+    bench.checkpoint().unwrap();
+    bench.evict();
+    check(&bench, "a", &numbers, &[1, 2, 0]);
+    bench.crash(true);
+    bench.sweep_blobs().unwrap();
+    assert_eq!(blob_files(&bench), 2);
+    // The same content again: the blob has two names, and goes with the last of them.
+    let again = put_blob(bench.repository(), "a", 1);
+    let third = put_blob(bench.repository(), "a", 3);
+    bench.reap();
+    bench.write_log();
+    assert_eq!(blob_files(&bench), 3);
+    check(&bench, "a", &[first, second, again, third], &[255, 2, 1, 3]);
+    put_blob(bench.repository(), "a", 4);
+    bench.reap();
+    bench.crash(true);
+    bench.sweep_blobs().unwrap();
+    assert_eq!(blob_files(&bench), 3, "the second has gone with its version");
+    check(&bench, "a", &[second, again, third], &[255, 1, 3]);
+    let place = bench.stop();
+    verified(&place);
+}
+
+#[test]
+fn blobs_of_versions_go_with_their_time_and_with_their_history() {
+    let bench = Bench::new();
+    let repository = bench.repository();
+    configure(repository, "notes", r#"{"history":{"age":100}}"#);
+    let first = put_blob(repository, "a", 1);
+    put_blob(repository, "a", 2);
+    put(repository, "b", 7);
+    put_blob(repository, "b", 3);
+    bench.checkpoint().unwrap();
+    bench.evict();
+    bench.write_log();
+    assert_eq!((blob_files(&bench), seed(repository, "a", first)), (3, 1));
+    bench.move_clock(101);
+    bench.reap();
+    bench.write_log();
+    assert_eq!((blob_files(&bench), seed(repository, "a", first)), (2, 255));
+    // A history that is not wanted any more, of either kind.
+    for history in [r#"{"history":{"age":1000}}"#, r#"{"history":{"versions":9}}"#] {
+        configure(repository, "notes", history);
+        put_blob(repository, "a", 4);
+        put_blob(repository, "a", 2);
+        put(repository, "b", 8);
+        put_blob(repository, "b", 3);
+        bench.write_log();
+        assert_eq!(blob_files(&bench), 3);
+        configure(repository, "notes", "{}");
+        (0..9).for_each(|_| bench.reap());
+        bench.checkpoint().unwrap();
+        bench.write_log();
+        assert_eq!(blob_files(&bench), 2, "{history}");
+    }
+    // Nor is one of a collection that ends.
+    configure(repository, "notes", r#"{"history":{"versions":9}}"#);
+    put_blob(repository, "a", 5);
+    repository.end(&notes(), Ending::Drop).unwrap().unwrap();
+    (0..9).for_each(|_| bench.reap());
+    bench.checkpoint().unwrap();
+    bench.write_log();
+    assert_eq!(blob_files(&bench), 0);
+    verified(&bench.stop());
+}
+
+#[test]
+fn the_blob_of_a_version_can_be_named_again() {
+    let bench = Bench::new();
+    let repository = bench.repository();
+    configure(repository, "notes", r#"{"history":{"versions":1}}"#);
+    let first = put_blob(repository, "a", 1);
+    put(repository, "a", 2);
+    let mut transaction = repository.begin().unwrap();
+    let moment = Moment::Commit(CommitNumber(first));
+    let Past::Document(document) = transaction.past(&notes(), &key("a"), moment).unwrap() else {
+        panic!("it is kept");
+    };
+    let pin = transaction.pin_blob(&document).unwrap().unwrap();
+    let content = Content::Blob(pin);
+    transaction
+        .put_content(&notes(), &key("a"), document.media_type.clone(), &content, None)
+        .unwrap();
+    let Outcome::Committed(again) = transaction.commit().unwrap() else { panic!("no commit") };
+    drop(content);
+    bench.reap();
+    bench.write_log();
+    assert_eq!(blob_files(&bench), 1);
+    assert_eq!(seeds(repository, "a", &[first, again.0]), [255, 1]);
+    verified(&bench.stop());
 }

@@ -1,7 +1,7 @@
 //! A client: one transaction after the other, each step by step, so that those of several clients
 //! interleave. What it reads is compared with the model at once, and when it commits.
 
-use crate::model::{COLLECTIONS, Change, INDEX, Model, PHOTOS, Place};
+use crate::model::{COLLECTIONS, Change, HISTORIES, INDEX, Model, PHOTOS, Place};
 use crate::photo;
 use crate::random::Random;
 use crate::trace::{Finding, expect};
@@ -255,17 +255,22 @@ fn past(
     open: &mut Open,
     around: &mut Surroundings<'_>,
 ) -> Result<Result<String, Refusal>, Finding> {
-    let place = (0, pick(around).1);
+    let collection = HISTORIES[around.random.below(HISTORIES.len() as u64) as usize];
+    let place = (collection, pick(around).1);
     let transaction = &mut open.transaction;
     let view = transaction.view().0;
     let number = view - around.random.below(view + 1).min(around.random.below(60));
     let moment = Moment::Commit(CommitNumber(number));
-    let found = match transaction.past(&name(0), &key(&place), moment) {
+    let found = match transaction.past(&name(collection), &key(&place), moment) {
         Ok(found) => found,
         Err(error) => return refusal(error, around.now_ms - transaction.time().0).map(Err),
     };
     let got = match &found {
-        Past::Document(document) => Some(document),
+        Past::Document(document) => match shown(&open.transaction, document, around) {
+            Ok(text) => Some((text.parse().unwrap_or(i64::MIN), document.version.0)),
+            Err(Unread::Refused(why)) => return Ok(Err(why)),
+            Err(Unread::Wrong(finding)) => return Err(finding),
+        },
         Past::Absent => None,
         Past::NotKept(_) => {
             let may_be = around.model.may_be_forgotten(&place, number);
@@ -274,7 +279,6 @@ fn past(
         }
         Past::NotYet(..) => return Err(Finding(format!("{number} on {view}: {found:?}"))),
     };
-    let got = got.map(|d| (text(&d.body).parse().unwrap_or(i64::MIN), d.version.0));
     let compared = around.model.may_have_been(&place, number, got);
     compared.map_err(|expected| {
         let what = format!("{place:?} after {number} on {view}");

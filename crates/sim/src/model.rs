@@ -17,6 +17,9 @@ pub const COLLECTIONS: [(&str, Durability); 4] = [
 /// The collection whose documents are blobs: their numbers, blown up.
 pub const PHOTOS: usize = 3;
 
+/// The collections that keep versions, if any does.
+pub const HISTORIES: [usize; 2] = [0, PHOTOS];
+
 /// The index that the first collection sometimes has.
 pub const INDEX: &str = "value";
 
@@ -60,12 +63,10 @@ pub type Found = BTreeMap<Place, Version>;
 #[derive(Debug, Default)]
 pub struct Model {
     documents: BTreeMap<Place, History>,
-    /// The same of the first collection, from the beginning.
+    /// The same of those that keep versions, from the beginning.
     past: BTreeMap<Place, History>,
-    /// Which versions the first collection keeps.
-    keeps: Keeps,
-    /// Since which commit it does.
-    kept_since: u64,
+    /// What each of those keeps that do, and since which commit.
+    keeps: BTreeMap<usize, (Keeps, u64)>,
     /// Every commit that may still be lost, and what its reply had to wait for.
     commits: BTreeMap<u64, Durability>,
     /// The time of the latest view or commit.
@@ -107,7 +108,7 @@ impl Model {
             if is_max && before.is_some() && before == version.as_ref().map(|v| v.value) {
                 continue;
             }
-            if place.0 == 0 {
+            if HISTORIES.contains(&place.0) {
                 self.past.entry(place.clone()).or_default().push((number, version.clone()));
             }
             self.documents.entry(place.clone()).or_default().push((number, version));
@@ -115,12 +116,12 @@ impl Model {
         self.commits.insert(number, durability);
     }
 
-    /// Notes that the first collection keeps versions like this since a commit.
-    pub fn keep(&mut self, keeps: Keeps, since: u64) {
-        (self.keeps, self.kept_since) = (keeps, since);
+    /// Notes that a collection keeps versions like this since a commit.
+    pub fn keep(&mut self, collection: usize, keeps: Keeps, since: u64) {
+        self.keeps.insert(collection, (keeps, since));
     }
 
-    /// Whether a document of the first collection may have been, as far as is known, like this
+    /// Whether a document may have been, as far as is known, like this
     /// after commit `number`. `None`: there was none. It is not known when what has expired was
     /// removed.
     pub fn may_have_been(
@@ -140,16 +141,15 @@ impl Model {
         if is_so { Ok(()) } else { Err(format!("{version:?}")) }
     }
 
-    /// Whether it may not be known what a document of the first collection was after a commit.
+    /// Whether it may not be known what a document was after a commit.
     pub fn may_be_forgotten(&self, place: &Place, number: u64) -> bool {
         let versions = self.past.get(place).map(Vec::as_slice).unwrap_or_default();
         // What expires ends by itself, too.
         let ends = 2 * versions.len() as u64;
-        number < self.kept_since
-            || match self.keeps {
-                Keeps::None | Keeps::AgeMs(_) => true,
-                Keeps::Versions(most) => ends > most,
-            }
+        match self.keeps.get(&place.0) {
+            Some((Keeps::Versions(most), since)) => number < *since || ends > *most,
+            _ => true,
+        }
     }
 
     /// Notes a commit that changed no document.

@@ -5,7 +5,7 @@ use crate::at_rest::Shelf;
 use crate::client::{Client, Step, Surroundings};
 use crate::feed::Feed;
 use crate::ground::Ground;
-use crate::model::{COLLECTIONS, Found, INDEX, Model, Version};
+use crate::model::{COLLECTIONS, Found, HISTORIES, INDEX, Model, Version};
 use crate::photo;
 use crate::random::Random;
 use crate::trace::{Finding, expect};
@@ -322,9 +322,9 @@ impl World {
         self.model.pass(self.now_ms());
         if let Some(number) = ended {
             self.model.end(number.0, at);
-            if at == 0 {
+            if HISTORIES.contains(&at) {
                 let history = if is_dropped { History::None } else { self.habits.history };
-                self.model.keep(history, number.0);
+                self.model.keep(at, history, number.0);
             }
             self.ground.trace.note(format_args!("{ending:?} {name} at {number}"));
         }
@@ -463,11 +463,11 @@ impl World {
     /// Gives the collections their durability, where an opening has not found them.
     fn configure(&mut self) -> Result<(), String> {
         let Some(opened) = &self.opened else { return Ok(()) };
-        for (name, durability) in COLLECTIONS {
+        for (at, (name, durability)) in COLLECTIONS.into_iter().enumerate() {
             let name = CollectionName::new(name).map_err(|error| error.to_string())?;
             let settings = opened.repository().settings(&name);
-            let is_first = name.as_str() == COLLECTIONS[0].0;
-            let history = if is_first { self.habits.history } else { History::None };
+            let has_history = HISTORIES.contains(&at);
+            let history = if has_history { self.habits.history } else { History::None };
             if (settings.durability, settings.history) == (durability, history) {
                 continue;
             }
@@ -476,8 +476,8 @@ impl World {
             let number = number.map_err(|error| error.to_string())?.0;
             self.model.note(number);
             self.model.pass(self.now_ms());
-            if is_first {
-                self.model.keep(history, number);
+            if has_history {
+                self.model.keep(at, history, number);
             }
         }
         Ok(())

@@ -36,11 +36,10 @@ pub(super) fn restored(
     (preconditions, returns): (&Preconditions, Returns),
 ) -> Result<Operation, Refusal> {
     let document = found(tx, place, Moment::Commit(from), None)?;
-    let Document { media_type, body, blob, .. } = &*document;
-    if blob.is_some() {
-        return Err(Refusal::NotKept { since: None });
-    }
-    let content = Content { media_type: media_type.clone(), body: body.clone(), blob: None };
+    let Document { media_type, body, .. } = &*document;
+    // What the view sees stays, and this until the write is done.
+    let blob = tx.pin_blob(&document)?;
+    let content = Content { media_type: media_type.clone(), body: body.clone(), blob };
     let (place, preconditions) = (place.clone(), preconditions.clone());
     Ok(Operation::Put { place, content, preconditions, returns })
 }

@@ -71,7 +71,8 @@ pub(super) fn step(
             with_blob(tx, found, mode)
         }
         Operation::Past { place, at, preconditions, acceptable } => {
-            get(past::found(tx, place, *at, acceptable.as_deref())?, preconditions, mode)
+            let found = past::found(tx, place, *at, acceptable.as_deref())?;
+            with_blob(tx, get(found, preconditions, mode)?, mode)
         }
         Operation::Versions { place, before, limit } => {
             Ok(Outcome::Page(past::versions(tx, place, *before, *limit)?))

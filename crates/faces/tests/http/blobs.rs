@@ -20,7 +20,7 @@ fn upload(path: &str, fields: &str, body: &str) -> String {
 }
 
 fn stored() -> (Site, String) {
-    let (site, body) = (Site::start(), content());
+    let (site, body) = (Site::forgetful(), content());
     assert_eq!(site.ask(&upload("/db/clips/a", "", &body)).status, 201);
     (site, body)
 }

@@ -1,6 +1,6 @@
 //! The past of documents: read, listed, and written again.
 
-use crate::site::{Reply, Site, bare, get, put, with_json};
+use crate::site::{Reply, Site, bare, get, put, with_json, with_type};
 use serde_json::{Value, json};
 
 fn commit(reply: &Reply) -> u64 {
@@ -136,4 +136,30 @@ fn a_collection_without_a_history_says_so() {
     let (_, page) = versions(&site, "");
     assert_eq!(page["since"], Value::Null);
     assert_eq!(page["versions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn large_versions_are_streamed_and_written_again() {
+    let site = Site::start();
+    keep(&site, r#"{"versions":10}"#);
+    let content = |n: usize| format!("{n:07} ").repeat(12_000);
+    let upload = |n| with_type("PUT", "/db/notes/a", ("video/x-test", ""), &content(n));
+    let first = commit(&site.ask(&upload(1)));
+    let second = commit(&site.ask(&upload(2)));
+    write(&site, "3");
+    for (number, n) in [(first, 1), (second, 2)] {
+        let old = at(&site, number);
+        assert!((old.status, old.body.len()) == (200, 96_000) && old.body == content(n), "{n}");
+        assert_eq!(old.field("content-type"), Some("video/x-test"));
+        assert_eq!(old.field("etag"), Some(format!("\"{number}\"").as_str()));
+    }
+    let (_, page) = versions(&site, "");
+    assert_eq!(
+        (&page["versions"][1]["size"], &page["versions"][2]["size"]),
+        (&json!(96_000), &json!(96_000))
+    );
+    let restored = site.ask(&bare("POST", &format!("/db/notes/a?restore={first}"), ""));
+    assert_eq!(restored.status, 204, "{restored:?}");
+    assert!(site.ask(&get("/db/notes/a")).body == content(1));
+    assert_eq!(site.repository.blob_stats().written, 2, "the content is there already");
 }

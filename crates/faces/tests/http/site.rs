@@ -2,7 +2,7 @@
 
 use crate::patience::{PATIENCE, wait_for};
 use faces::{Server, ServerOptions};
-use repository::{Options, Repository, Timestamp};
+use repository::{Opening, Options, Repository, Retention, Timestamp};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -30,13 +30,27 @@ impl Site {
         change: impl FnOnce(&mut ServerOptions),
         pool: impl FnOnce(&Arc<Repository>) -> Option<Arc<gem::Pool>>,
     ) -> Self {
+        Self::open(Opening::default(), change, pool)
+    }
+
+    /// One that keeps nothing of the log for those who read it, and so no blobs for them.
+    pub fn forgetful() -> Self {
+        let retention = Retention { bytes: 0, hold: None };
+        Self::open(Opening { retention, ..Opening::default() }, |_| {}, |_| None)
+    }
+
+    fn open(
+        opening: Opening,
+        change: impl FnOnce(&mut ServerOptions),
+        pool: impl FnOnce(&Arc<Repository>) -> Option<Arc<gem::Pool>>,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = Options {
             folder: folder.path().join("data"),
             memory_bytes: 64 << 20,
             clock: Arc::new(now),
         };
-        let (repository, _) = Repository::open(options).unwrap();
+        let (repository, _) = Repository::open_with(options, opening).unwrap();
         let mut options = ServerOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)));
         options.reactors = 2;
         change(&mut options);

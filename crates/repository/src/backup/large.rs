@@ -8,6 +8,7 @@ use crate::at_rest::{AtRest, EngineState};
 use crate::blobs::{self, BlobError, BlobHash, BlobReference};
 use crate::catalog::BLOBS_ID;
 use crate::errors::ReadError;
+use crate::history;
 use crate::hot::Hot;
 use crate::range::Direction;
 use crate::recovery;
@@ -71,7 +72,7 @@ impl Names<'_> {
             let (id, key) = rows::named_by(row)?;
             let hot = Hot::new();
             recovery::load_collections(&hot, self.engine, self.at).ok()?;
-            Some(format!("{}/{key}", hot.name(id)?))
+            history::named_by(&hot, id, key)
         };
         document().unwrap_or_else(|| row.to_owned())
     }

@@ -12,6 +12,7 @@ use super::{Added, BackupKind, BackupOptions, BackupReport};
 use crate::blobs::BlobError;
 use crate::disk::Disk;
 use crate::document::CommitNumber;
+use crate::history;
 use crate::repository::Repository;
 use crate::rows;
 use crate::snapshot::Snapshot;
@@ -166,7 +167,7 @@ fn full<'a>(
 fn blob_error(repository: &Repository, key: &str, error: CopyError) -> BackupError {
     let document = || {
         let (id, key) = rows::named_by(key)?;
-        Some(format!("{}/{key}", repository.store.hot.name(id)?))
+        history::named_by(&repository.store.hot, id, key)
     };
     copy_error(document().unwrap_or_else(|| key.to_owned()), error)
 }

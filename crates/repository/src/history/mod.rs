@@ -10,8 +10,9 @@ mod trim;
 pub use read::{Moment, Past, VersionEntry, Versions};
 pub(crate) use trim::{Expired, Trimmer, trimmed_rows};
 
+use crate::blobs::{BlobReference, REFERENCE_BYTES};
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
-use crate::hot::Collection;
+use crate::hot::{Collection, Hot};
 use crate::limits::HISTORY_WAITING_MAX;
 use crate::name::Key;
 use crate::range::KeyRange;
@@ -81,15 +82,25 @@ pub(crate) struct Trim {
     /// Up to where removing them takes away what is known: of the document with this key, or, if
     /// it is empty, of all.
     pub floor: Option<(Key, Floor)>,
-    /// Each with the time of its own row in the table of what expires.
-    pub rows: Vec<(Key, Option<Timestamp>)>,
+    /// Those that go.
+    pub rows: Vec<TrimmedRow>,
+}
+
+/// A row of a history that goes, with what is said of it elsewhere: that goes, too.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TrimmedRow {
+    pub row: Key,
+    /// The time of its own row in the table of what expires.
+    pub expires: Option<Timestamp>,
+    /// The blob that it names.
+    pub blob: Option<BlobReference>,
 }
 
 impl Trim {
     /// At most the bytes that it takes in a record.
     pub(crate) fn bytes(&self) -> usize {
         let floor = self.floor.as_ref().map_or(0, |(key, _)| 18 + key.as_str().len());
-        let rows = self.rows.iter().map(|(row, _)| 10 + row.as_str().len());
+        let rows = self.rows.iter().map(|row| 11 + REFERENCE_BYTES + row.row.as_str().len());
         8 + floor + rows.sum::<usize>()
     }
 }
@@ -106,6 +117,23 @@ fn split_row(row: &str) -> Option<(&str, (CommitNumber, Timestamp))> {
     let number = u64::from_str_radix(number, 16).ok()?;
     let time = u64::from_str_radix(time, 16).ok()?;
     Some((key, (CommitNumber(number), Timestamp(time))))
+}
+
+/// How a row of a history is told to people.
+pub(crate) fn told(row: &str) -> String {
+    match split_row(row) {
+        Some((key, (until, _))) => format!("{key}, as it was before commit {until}"),
+        None => row.to_owned(),
+    }
+}
+
+/// The document, or the version of one, that the collection or history with this id has under
+/// `key`.
+pub(crate) fn named_by(hot: &Hot, id: u32, key: &str) -> Option<String> {
+    match hot.rows_by_id(id) {
+        Some(rows) => Some(format!("{}/{}", rows.name, told(key))),
+        None => Some(format!("{}/{key}", hot.by_id(id)?.name)),
+    }
 }
 
 /// The row with the floor of `key`, or of everything if that is empty. It comes before all others
@@ -156,19 +184,15 @@ pub(crate) fn kept_rows(
     let Some(before) = before.filter(|_| !collection.is_plain()) else { return Vec::new() };
     let shape = collection.shape();
     let Some(history) = &shape.history else { return Vec::new() };
-    if before.blob.is_some() {
-        // Content in a file of its own is not kept: nobody is to take that for nothing.
-        let floor = Floor { commit: at.0, time: at.1 };
-        return vec![floor_change(&history.rows, key.as_str(), floor)];
-    }
     let expires = match history.keep {
         History::AgeMs(ms) => Some(Timestamp(at.1.0.saturating_add(ms))),
         History::None | History::Versions(_) => None,
     };
     let row = row_key(key, at);
     let kept = Document { expires, ..before.clone() };
-    let mut changes = Vec::with_capacity(2);
+    let mut changes = Vec::with_capacity(3);
     changes.extend(RowChange::version_expiry(&history.rows, &row, &kept, true));
+    changes.extend(kept.blob.map(|blob| RowChange::version_blob(&history.rows, &row, blob, true)));
     changes.push(RowChange::version(Arc::clone(&history.rows), row, Some(kept)));
     changes
 }
@@ -195,6 +219,7 @@ mod tests {
         let at = |number| (CommitNumber(number), Timestamp(7));
         let row = row_key(&key("a/ü"), at(300));
         assert_eq!(split_row(row.as_str()), Some(("a/ü", at(300))));
+        assert_eq!(told(row.as_str()), "a/ü, as it was before commit 300");
         for wrong in ["a", "a\u{1}", "a\u{1}12", "a\u{1}zzzzzzzzzzzzzzzz0000000000000000"] {
             assert_eq!(split_row(wrong), None, "{wrong:?}");
         }

@@ -1,7 +1,7 @@
 //! Removing versions that are not kept any longer, in ordinary commits of a bounded size: what is
 //! more than a collection keeps of a document, and what the table of what expires says.
 
-use super::{Floor, HistoryRows, Trim, floor_change, rows_between, split_row};
+use super::{Floor, HistoryRows, Trim, TrimmedRow, floor_change, rows_between, split_row};
 use crate::apply::Staged;
 use crate::catalog::{COLLECTIONS, Configure};
 use crate::cursor::Cursor;
@@ -147,10 +147,9 @@ fn trim_some(
         if room == 0 {
             left.push(key.clone());
         }
-        let floor = rows.first().and_then(|row| split_row(row.as_str()));
+        let floor = rows.first().and_then(|row| split_row(row.row.as_str()));
         let Some((_, (commit, time))) = floor else { continue };
         let floor = Some((key, Floor { commit, time }));
-        let rows = rows.into_iter().map(|row| (row, None)).collect();
         changes.push(Change::Trim(Trim { history: history.rows.id, floor, rows }));
     }
     drop(view);
@@ -166,17 +165,17 @@ fn excess(
     view: &View,
     (history, key): (&HistoryRows, &Key),
     (most, room): (u64, usize),
-) -> Result<Vec<Key>, ReadError> {
+) -> Result<Vec<TrimmedRow>, ReadError> {
     let range = (rows_between(key, CommitNumber(0), None), Direction::Descending);
     let mut cursor = Cursor::new(store, view, &history.rows, range, most as usize + 1);
     let mut rows = Vec::new();
     let mut passed = 0;
     while rows.len() < room
-        && let Some((row, _)) = cursor.next_or_expired()?
+        && let Some((row, document)) = cursor.next_or_expired()?
     {
         passed += 1;
         if passed > most {
-            rows.push(row);
+            rows.push(TrimmedRow { row, expires: None, blob: document.blob });
         }
     }
     Ok(rows)
@@ -222,13 +221,14 @@ fn staged(write: Write, collection: Option<Arc<Collection>>, found: crate::store
 /// What removing rows of a history comes to.
 pub(crate) fn trimmed_rows(hot: &Hot, trim: &Trim) -> Vec<RowChange> {
     let Some(of) = hot.rows_by_id(trim.history) else { return Vec::new() };
-    let mut changes = Vec::with_capacity(2 * trim.rows.len() + 1);
+    let mut changes = Vec::with_capacity(3 * trim.rows.len() + 1);
     if let Some((key, floor)) = &trim.floor {
         changes.push(floor_change(&of, key.as_str(), *floor));
     }
-    for (row, expires) in &trim.rows {
+    for TrimmedRow { row, expires, blob } in &trim.rows {
         changes.push(RowChange::version(Arc::clone(&of), row.clone(), None));
         changes.extend(expires.map(|at| RowChange::version_expired(&of, row, at)));
+        changes.extend(blob.map(|blob| RowChange::version_blob(&of, row, blob, false)));
     }
     changes
 }
@@ -236,23 +236,34 @@ pub(crate) fn trimmed_rows(hot: &Hot, trim: &Trim) -> Vec<RowChange> {
 /// Rows that the table of what expires names: gathered, and removed together.
 #[derive(Default)]
 pub(crate) struct Expired {
-    of: FxHashMap<u32, (Arc<Collection>, Floor, ExpiredRows)>,
+    of: FxHashMap<u32, (Arc<Collection>, Floor, Vec<TrimmedRow>)>,
 }
 
-/// Rows, each with the time of its own row in the table of what expires.
-type ExpiredRows = Vec<(Key, Option<Timestamp>)>;
-
 impl Expired {
-    /// Takes a row of the history `rows` that expired at `at`.
-    pub(crate) fn push(&mut self, rows: Arc<Collection>, row: Key, at: Timestamp) {
-        let floor = split_row(row.as_str())
+    /// Takes a row of the history `rows` that expired at a time, and whether it names a blob.
+    pub(crate) fn take(
+        &mut self,
+        (store, view): (&Store, &View),
+        rows: Arc<Collection>,
+        (row, at, has_blob): (Key, Timestamp, bool),
+    ) -> Result<(), ReadError> {
+        let blob = match has_blob {
+            true => store.find_once(view, &rows, &row)?.1.and_then(|row| row.blob),
+            false => None,
+        };
+        self.push(rows, TrimmedRow { row, expires: Some(at), blob });
+        Ok(())
+    }
+
+    fn push(&mut self, rows: Arc<Collection>, expired: TrimmedRow) {
+        let floor = split_row(expired.row.as_str())
             .map(|(_, (commit, time))| Floor { commit, time })
             .unwrap_or_default();
         let id = rows.id;
         let (_, highest, all) =
             self.of.entry(id).or_insert_with(|| (rows, Floor::default(), Vec::new()));
         *highest = floor.max(*highest);
-        all.push((row, Some(at)));
+        all.push(expired);
     }
 
     /// How many there are.

@@ -2,12 +2,15 @@
 //! gone when nothing names it; damage and absence are named.
 
 use crate::harness::bench::Bench;
-use crate::harness::{Place, close_and_verify, commit, key, named, notes, wait_until, write};
+use crate::harness::{
+    Place, close_and_verify, commit, configure, key, named, notes, wait_until, write,
+};
 use crate::model::*;
 use repository::limits::{BLOB_KEPT_MS, DOCUMENT_INLINE_BYTES_MAX};
 use repository::{
     Archive, BackupError, BackupKind, BackupOptions, BackupSource, BlobHash, CommitNumber, Content,
-    Hold, MediaType, Repository, RestoreError, RestoreGoal, list_backups, restore, verify_backups,
+    Hold, MediaType, Moment, Past, Repository, RestoreError, RestoreGoal, list_backups, restore,
+    verify_backups,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -485,4 +488,43 @@ fn a_backup_under_load_has_all_that_it_names() {
         }
     });
     const { assert!(BYTES > DOCUMENT_INLINE_BYTES_MAX) };
+}
+
+/// What a document was at a commit, by its history; 255: it is not known.
+fn past_seed(repository: &Repository, at: &str, number: u64) -> u8 {
+    let mut transaction = repository.begin().unwrap();
+    let moment = Moment::Commit(CommitNumber(number));
+    let Past::Document(document) = transaction.past(&notes(), &key(at), moment).unwrap() else {
+        return 255;
+    };
+    let reader = transaction.pin_blob(&document).unwrap().unwrap().open().unwrap();
+    reader.read(0).unwrap()[0]
+}
+
+#[test]
+fn versions_that_are_kept_bring_theirs() {
+    let (place, backups) = (Place::new(), tempfile::tempdir().unwrap());
+    let repository = place.open_retaining_nothing();
+    configure(&repository, "notes", r#"{"history":{"versions":2}}"#);
+    let first = put(&repository, "a", 1);
+    let second = put(&repository, "a", 2);
+    back_up(&repository, backups.path(), BackupKind::Full);
+    let third = put(&repository, "a", 3);
+    let last = delete(&repository, "a");
+    back_up(&repository, backups.path(), BackupKind::Commits);
+    // At the last commit only the history names them, and the first has gone, or is about to.
+    let (target, copy, restored) = reopened(backups.path(), goal(last));
+    assert!(matches!(restored.blobs, 2 | 3), "{restored:?}");
+    assert_eq!([second, third].map(|number| past_seed(&copy, "a", number)), [2, 3]);
+    close_and_verify(&target, copy);
+    let (_target, copy, _) = reopened(backups.path(), goal(second));
+    assert_eq!([first, second].map(|number| past_seed(&copy, "a", number)), [1, 2]);
+    std::fs::remove_file(path(backups.path(), 2)).unwrap();
+    let error = restored_error(backups.path(), goal(last));
+    let expected = format!("notes/a, as it was before commit {third} cannot be restored: ");
+    assert!(error.starts_with(&expected), "{error}");
+}
+
+fn restored_error(backups: &Path, goal: Option<RestoreGoal>) -> String {
+    restored(backups, &Place::new(), goal).unwrap_err().to_string()
 }
