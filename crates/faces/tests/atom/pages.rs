@@ -1,6 +1,6 @@
 //! Pages of HTML: that of a publication and that of an entry.
 
-use crate::site::{Site, get};
+use crate::site::{Site, bare, get};
 use crate::support::*;
 
 const PAGE: &str = "text/html; charset=utf-8";
@@ -80,4 +80,43 @@ fn policy_a_publication_has_pages() {
     let last = site.ask(&get(&at)).body;
     let (_, newer) = last.split_once("<a rel=\"prev\" href=\"").unwrap();
     assert_eq!(site.ask(&get(newer.split_once('"').unwrap().0)).status, 200);
+}
+
+#[test]
+fn rfc4287_8_1_xhtml_is_cleaned_as_html_is() {
+    let site = Site::start();
+    let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"http://example.org/a/\">\
+                 <title type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\">T &lt;<b>u</b>\
+                 </div></title><content type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\">\
+                 <script>alert(1)</script><p onclick=\"x\" style=\"y\">A <a href=\"b\">c</a>\
+                 <a href=\"javascript:z\">d</a></p><svg xmlns=\"http://www.w3.org/2000/svg\">\
+                 <script>alert(2)</script></svg>&lt;script></div></content></entry>";
+    assert_eq!(site.ask(&post("blog", "Slug: a\r\n", entry)).status, 201);
+    for of in ["/pages/a", "", "/feed.json"] {
+        let body = site.ask(&get(&format!("/atom/blog{of}"))).body.replace("\\\"", "\"");
+        for wrong in ["<script", "onclick", "style=\"", "javascript:", "alert(1)", "<svg"] {
+            assert!(!body.contains(wrong), "{wrong}: {body}");
+        }
+        let link = "<p>A <a href=\"http://example.org/a/b\" rel=\"noopener nofollow\">c</a>";
+        assert!(body.contains(link) && body.contains("&lt;script"), "{body}");
+    }
+    let json = site.ask(&get("/atom/blog/feed.json")).json();
+    assert_eq!(json["items"][0]["title"], "T <u");
+}
+
+#[test]
+fn rfc9110_15_5_6_what_readers_may_ask_for() {
+    let site = Site::start();
+    publish(&site, "blog", "A");
+    for (of, allow) in [
+        ("", "GET, HEAD, DELETE, OPTIONS"),
+        ("/feed", "GET, HEAD, OPTIONS"),
+        ("/archive/1", "GET, HEAD, OPTIONS"),
+    ] {
+        let at = format!("/atom/blog{of}");
+        let options = site.ask(&bare("OPTIONS", &at, ""));
+        assert_eq!((options.status, options.field("allow")), (204, Some(allow)), "{at}");
+        let put = site.ask(&put(&at, "", &an_entry("B", "")));
+        assert_eq!((put.status, put.field("allow")), (405, Some(allow)), "{at}");
+    }
 }
