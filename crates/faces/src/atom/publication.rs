@@ -240,28 +240,42 @@ pub(crate) fn write(tx: &mut Transaction, atom: &Atom, made: &Publication) -> Re
     Ok(rows::touch(tx, &atom.names, &key)?)
 }
 
-/// Deletes some of what is in a publication, and itself when nothing is left. Gives whether that is
-/// so.
+/// How far the deletion of a publication is.
+#[derive(Clone, Copy)]
+pub(crate) enum Deletion<'a> {
+    /// It begins, under these conditions.
+    New(&'a Preconditions),
+    /// It goes on with the publication of this id.
+    Begun(&'a str),
+}
+
+/// Deletes some of what is in a publication, and itself when nothing is left. Gives its id while
+/// there is more to delete.
 pub(crate) fn delete(
     tx: &mut Transaction,
     names: &Names,
-    (name, conditions): (&str, Option<&Preconditions>),
-) -> Result<bool, Problem> {
-    let (found, document) = find(tx, names, name)?.ok_or_else(|| missing(name))?;
-    if let Some(conditions) = conditions {
-        super::member::check(conditions, &document, found.is_strict)?;
-    }
+    (name, deletion): (&str, Deletion<'_>),
+) -> Result<Option<String>, Problem> {
+    let publication = match (find(tx, names, name)?, deletion) {
+        (None, Deletion::New(_)) => return Err(missing(name)),
+        (Some((found, document)), Deletion::New(conditions)) => {
+            super::member::check(conditions, &document, found.is_strict)?;
+            found
+        }
+        (Some((found, _)), Deletion::Begun(id)) if found.id == id => found,
+        // Somebody else has finished it; what has its name now is another.
+        (_, Deletion::Begun(_)) => return Ok(None),
+    };
     let most = crate::limits::PUBLICATION_DELETED_AT_ONCE;
-    let is_whole = rows::delete_some(tx, names, name, most)? == 0;
     let key = rows::publication_key(name).ok_or_else(|| missing(name))?;
-    if is_whole {
-        tx.delete(&names.publications, &key)?;
-        tx.delete(&names.heads, &key)?;
-        rows::touch(tx, names, &rows::all())?;
-    } else {
+    if rows::delete_some(tx, names, name, most)? > 0 {
         rows::touch(tx, names, &key)?;
+        return Ok(Some(publication.id));
     }
-    Ok(is_whole)
+    tx.delete(&names.publications, &key)?;
+    tx.delete(&names.heads, &key)?;
+    rows::touch(tx, names, &rows::all())?;
+    Ok(None)
 }
 
 /// What is drawn for a request before its transaction, so that it comes out the same in each try.

@@ -119,3 +119,23 @@ fn policy_a_publication_can_be_deleted() {
     assert_eq!(titles(&site, "/atom/notes/entries"), ["B"]);
     assert_eq!(site.ask(&get("/atom/notes/changes")).body.matches("deleted-entry").count(), 0);
 }
+
+#[test]
+fn policy_who_deletes_a_publication_deletes_no_other_of_its_name() {
+    let site = Site::start();
+    for round in 0..3 {
+        make(&site, r#"{"title":"Notes"}"#);
+        let mut client = site.connect();
+        for number in 0..400 {
+            assert_eq!(client.ask(&post("notes", "", &an_entry("A", ""))).status, 201, "{number}");
+        }
+        let statuses: Vec<u16> = std::thread::scope(|scope| {
+            let delete = || site.ask(&delete("/atom/notes", "")).status;
+            let both = [scope.spawn(delete), scope.spawn(delete)];
+            both.map(|one| one.join().unwrap()).into()
+        });
+        assert!(statuses.contains(&204), "{round}: {statuses:?}");
+        assert!(statuses.iter().all(|status| matches!(status, 204 | 404)), "{statuses:?}");
+        assert_eq!(site.ask(&get("/atom/notes/entries")).status, 404);
+    }
+}

@@ -14,7 +14,7 @@ mod receive;
 use crate::access::{Need, Principal};
 use crate::atom::media as media_of;
 use crate::atom::member::{self, New, Write};
-use crate::atom::publication::{self, Drawn, Publication};
+use crate::atom::publication::{self, Deletion, Drawn, Publication};
 use crate::atom::{Atom, Place, proposal, rows, run};
 use crate::http::forwarded::Asker;
 use crate::http::{body, conditions, rest, wishes};
@@ -392,16 +392,23 @@ async fn delete(
 /// Deletes a publication and all that is in it, a part in each transaction. The conditions are
 /// those of the first; who is cut off meanwhile asks again.
 async fn delete_publication(request: Request<'_>, name: String) -> Result<Reply, Problem> {
-    let (atom, mut conditions) = (request.atom(), Some(request.conditions()?));
+    let (atom, conditions) = (request.atom(), Arc::new(request.conditions()?));
+    let mut begun: Option<String> = None;
     loop {
-        let (atom, name, conditions) = (Arc::clone(&atom), name.clone(), conditions.take());
+        let (atom, conditions) = (Arc::clone(&atom), Arc::clone(&conditions));
+        let (name, id) = (name.clone(), begun);
         let done = run::run(request.reactor, true, move |runner| {
-            let of = (name.as_str(), conditions.as_ref());
-            Ok(runner.run(|tx| publication::delete(tx, &atom.names, of)))
+            Ok(runner.run(|tx| {
+                let deletion = match &id {
+                    Some(id) => Deletion::Begun(id),
+                    None => Deletion::New(&conditions),
+                };
+                publication::delete(tx, &atom.names, (&name, deletion))
+            }))
         });
-        let done = done.await?;
-        if done.value {
-            let run::Done { commit, durability, .. } = done;
+        let run::Done { value, commit, durability } = done.await?;
+        begun = value;
+        if begun.is_none() {
             return Ok(answer::deleted(&run::Done { value: (), commit, durability }));
         }
     }
