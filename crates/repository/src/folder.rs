@@ -112,6 +112,8 @@ impl Folder {
         let written = disk.create(&unfinished).and_then(|file| {
             file.write(format_text(&id).as_bytes(), 0)?;
             file.sync()?;
+            // Before any other name: what is found without it was made by somebody else.
+            disk.sync_folder(path)?;
             disk.create_folder(&tranlog)?;
             disk.sync_folder(path)
         });

@@ -113,6 +113,9 @@ pub mod parts {
     };
     pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, Files, Lock};
     pub use crate::engine::open_engine;
-    pub use crate::stepped::{Log, LogFollower, Parts, Stepped};
+    pub use crate::stepped::{
+        ClearAtRest, Log, LogFollower, OpenAtRest, Parts, RestoreParts, Stepped, SteppedArchive,
+        verify_backups,
+    };
     pub use crate::tranlog::SegmentSizes;
 }

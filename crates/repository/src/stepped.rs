@@ -1,6 +1,10 @@
 //! A repository without threads: whoever holds it takes the steps that threads take otherwise, in
 //! any order, on any disk and with anything that keeps documents at rest. For the simulator.
 
+mod backups;
+
+pub use backups::{ClearAtRest, OpenAtRest, RestoreParts, SteppedArchive, verify_backups};
+
 use crate::at_rest::{AtRest, EngineError};
 use crate::blobs::{BlobError, Sweeper};
 use crate::checkpoint;

@@ -98,6 +98,22 @@ pub(super) fn read_file(
     Ok(())
 }
 
+/// Makes what is in the archive durable, and gives the last commit in it. Of a process that was
+/// killed, or whose sync failed, a frame may be there to be read that a power cut would take: so the
+/// last file is written once more as it is.
+pub(super) fn settle(place: &Place) -> Result<Option<CommitNumber>, BackupFolderError> {
+    let Some(last) = files(place)?.pop() else { return Ok(None) };
+    let path = last.path(place);
+    let written = place.disk.read(&path, 0, BACKUP_FILE_READ_BYTES_MAX).and_then(|content| {
+        let file = place.disk.open(&path)?;
+        file.write(&content, 0)?;
+        file.sync()?;
+        place.disk.sync_folder(&place.path.join(FOLDER))
+    });
+    written.map_err(BackupFolderError::io("sync", &path))?;
+    Ok(Some(last.to))
+}
+
 /// Removes what is not needed to restore `oldest` or anything later; gives the names.
 pub(super) fn forget(
     place: &Place,
@@ -106,7 +122,10 @@ pub(super) fn forget(
     let mut removed = Vec::new();
     for file in files(place)?.into_iter().filter(|file| !file.is_last && file.to <= oldest) {
         let path = file.path(place);
-        place.disk.remove(&path).map_err(BackupFolderError::io("remove", &path))?;
+        // Each for itself, so that none in the middle is gone while one before it is there.
+        let gone = place.disk.remove(&path);
+        let gone = gone.and_then(|()| place.disk.sync_folder(&place.path.join(FOLDER)));
+        gone.map_err(BackupFolderError::io("remove", &path))?;
         removed.push(format!("{FOLDER}/{:020}{EXTENSION}", file.after.0));
     }
     Ok(removed)

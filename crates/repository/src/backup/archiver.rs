@@ -4,7 +4,7 @@
 //! The log keeps what was not copied (a hold), up to a bound. What cannot be written is tried
 //! again.
 
-use super::archive::{FOLDER, files, path};
+use super::archive::{FOLDER, files, path, settle};
 use super::blobs::{NamedBlob, Shelf, named_by_record, take_named};
 use super::errors::BackupFolderError;
 use super::file::{Encoder, FRAME_BYTES_TARGET, Header, Kind};
@@ -104,7 +104,7 @@ impl ArchiveWriter {
             Lock::Held(lock) => lock,
             Lock::HeldBy(pid) => return Err(BackupFolderError::Locked { path: folder, pid }.into()),
         };
-        let archived = files(&place)?.last().map(|file| file.to);
+        let archived = settle(&place)?;
         let last = repository.store.views.visible();
         if let Some(archive) = archived.filter(|archived| *archived > last) {
             return Err(ArchiveError::Ahead { archive, repository: last });

@@ -35,6 +35,7 @@ pub(crate) fn to_folder(
     let place = Place::new(disk, path);
     let _lock = place.take(&repository.store.id)?;
     let sets = place.sets()?;
+    place.settle(&sets)?;
     // The next backup cleans up after one that was cut short.
     for unfinished in &sets.unfinished {
         place.remove(unfinished)?;

@@ -8,10 +8,10 @@
 //! `restore` replays it. When backups are made is the caller's affair.
 
 mod archive;
-mod archiver;
+pub(crate) mod archiver;
 mod blobs;
 mod chain;
-mod check;
+pub(crate) mod check;
 mod commits;
 mod errors;
 pub(crate) mod file;

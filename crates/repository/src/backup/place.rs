@@ -80,16 +80,26 @@ impl Place {
             false => {
                 let text = format_text(repository);
                 self.publish(&self.path, ("backup.tmp", FORMAT), text.as_bytes())?;
-                // The name of the folder itself. Whoever may not read the one above has not made
-                // this one.
-                if let Some(above) =
-                    self.path.parent().filter(|above| !above.as_os_str().is_empty())
-                {
-                    let _may_be_foreign = self.disk.sync_folder(above);
-                }
             }
         }
+        // The name of the folder itself, which whoever made it may not have come to. Whoever may
+        // not read the one above has not made this one.
+        if let Some(above) = self.path.parent().filter(|above| !above.as_os_str().is_empty()) {
+            let _may_be_foreign = self.disk.sync_folder(above);
+        }
         Ok(lock)
+    }
+
+    /// Makes the newest of the sets durable: a backup that was killed may have left one whole that
+    /// a power cut would take, and what is added now builds on it.
+    pub(super) fn settle(&self, sets: &Sets) -> Result<(), BackupFolderError> {
+        let Some(last) = sets.whole.last() else { return Ok(()) };
+        let newest = sets.whole.iter().filter(|set| set.to == last.to);
+        let folders = newest.map(|set| self.path.join(set.folder()));
+        for folder in folders.chain([self.path.clone()]) {
+            self.disk.sync_folder(&folder).map_err(BackupFolderError::io("sync", &folder))?;
+        }
+        Ok(())
     }
 
     /// Makes the folder one of this repository's backups, without taking it.

@@ -320,7 +320,14 @@ impl Supply {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
         let header = SegmentHeader { sequence, nonce, repository: self.home.repository };
-        self.home.prepare(header, spare.map(|used| used.sequence), bytes)
+        let made = self.home.prepare(header, spare.map(|used| used.sequence), bytes);
+        let mut state = self.state.lock();
+        if made.is_err() && state.next_sequence == sequence + 1 {
+            // A number that is missing later is that of a segment which was removed, and what lies
+            // before it would not be read.
+            state.next_sequence = sequence;
+        }
+        made
     }
 
     /// Says that the writer will need the next segment soon.
