@@ -1,12 +1,14 @@
 //! Documents at rest, simulated: a map of rows for every state that somebody may still read. A
 //! checkpoint happens as a whole or not, and a crash may leave either.
 
+use crate::backup::Baton;
 use crate::disk::{Fate, SimDisk};
 use repository::parts::{
     AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
 };
 use repository::{CommitNumber, Direction, Document, ReadError, ViewTooOld};
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,6 +25,8 @@ struct State {
 #[derive(Debug)]
 pub struct Shelf {
     disk: SimDisk,
+    /// Whoever reads everything may be interrupted between two rows.
+    baton: Arc<Baton>,
     durable: Mutex<State>,
 }
 
@@ -33,7 +37,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shelf {
     /// An empty one.
     pub fn new(disk: SimDisk) -> Arc<Self> {
-        Arc::new(Self { disk, durable: Mutex::default() })
+        Self::pausing(disk, Arc::default())
+    }
+
+    /// An empty one, where whoever takes turns waits for one before each row.
+    pub(crate) fn pausing(disk: SimDisk, baton: Arc<Baton>) -> Arc<Self> {
+        Arc::new(Self { disk, baton, durable: Mutex::default() })
+    }
+
+    /// Removes everything, or fails to.
+    pub fn clear(&self) -> io::Result<()> {
+        let fate = self.disk.fate()?;
+        if fate == Fate::Well || self.disk.below(2) == 0 {
+            *lock(&self.durable) = State::default();
+        }
+        match fate {
+            Fate::Well => Ok(()),
+            _ => Err(io::Error::other("the simulated disk fails")),
+        }
     }
 
     /// Opens what is on disk.
@@ -84,6 +105,7 @@ impl AtRest for OpenShelf {
 
     fn scan(&self, state: EngineState, visit: VisitRow<'_>) -> Result<(), ReadError> {
         for ((collection, key), document) in self.rows(state)?.iter() {
+            self.shelf.baton.pause();
             if visit(*collection, key, Arc::clone(document)).is_break() {
                 break;
             }

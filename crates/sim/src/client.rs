@@ -59,6 +59,8 @@ pub struct Surroundings<'a> {
     pub now_ms: u64,
     /// How many keys a collection has.
     pub keys: u64,
+    /// Whether there are photos.
+    pub has_photos: bool,
 }
 
 /// Something that went wrong with a call that may go wrong.
@@ -127,7 +129,8 @@ impl Client {
 }
 
 fn pick(around: &mut Surroundings<'_>) -> Place {
-    let collection = *around.random.pick(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, PHOTOS]);
+    let most = if around.has_photos { PHOTOS } else { 0 };
+    let collection = *around.random.pick(&[0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, most]);
     (collection, format!("k{:02}", around.random.below(around.keys)))
 }
 

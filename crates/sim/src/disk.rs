@@ -51,7 +51,8 @@ struct State {
     calls_to_failure: Option<(u64, ErrorKind)>,
     /// Bytes of all files together.
     capacity_bytes: u64,
-    is_locked: bool,
+    /// Files that are locked, by whoever is alive.
+    locked: BTreeSet<PathBuf>,
 }
 
 /// The disk; clones are the same one.
@@ -73,7 +74,7 @@ impl SimDisk {
             has_crashed: false,
             calls_to_failure: None,
             capacity_bytes: u64::MAX,
-            is_locked: false,
+            locked: BTreeSet::new(),
         };
         Self { state: Arc::new(Mutex::new(state)) }
     }
@@ -124,7 +125,7 @@ impl SimDisk {
         let mut state = self.lock_state();
         state.calls_to_crash = None;
         state.has_crashed = false;
-        state.is_locked = false;
+        state.locked.clear();
     }
 
     /// The power goes; what was not synced may stay, or not, or in part.
@@ -374,19 +375,19 @@ impl Disk for SimDisk {
             self.create(file)?;
         }
         let mut state = self.lock_state();
-        if std::mem::replace(&mut state.is_locked, true) {
+        if !state.locked.insert(file.to_owned()) {
             return Ok(Lock::HeldBy(None));
         }
-        Ok(Lock::Held(Box::new(Held(self.clone()))))
+        Ok(Lock::Held(Box::new(Held(self.clone(), file.to_owned()))))
     }
 }
 
 /// The lock of a process that is alive.
-struct Held(SimDisk);
+struct Held(SimDisk, PathBuf);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.lock_state().is_locked = false;
+        self.0.lock_state().locked.remove(&self.1);
     }
 }
 

@@ -117,8 +117,8 @@ impl Ground {
         }
     }
 
-    /// The process has died, and the power with it or not.
-    pub(crate) fn die(&mut self, why: &str) {
+    /// The process has died, and the power with it or not: that is told.
+    pub(crate) fn die(&mut self, why: &str) -> bool {
         let cut = self.random.percent(60);
         self.power_was_cut |= cut;
         self.trace.note(format_args!("{why}: the {} dies", if cut { "power" } else { "process" }));
@@ -127,6 +127,7 @@ impl Ground {
         } else {
             self.disk.kill();
         }
+        cut
     }
 
     /// Whether the log must be synced now.

@@ -2,10 +2,12 @@
 //! tests only; nothing that is shipped uses it.
 
 pub mod at_rest;
+mod backup;
 pub mod checker;
 pub mod client;
 pub mod disk;
 pub mod feed;
+mod found;
 pub mod ground;
 pub mod log_world;
 pub mod model;

@@ -5,7 +5,8 @@
 use sim::run::{World, run};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: sim [--world log|repository] [--seed N | --seeds A..B] [--steps N]";
+const USAGE: &str =
+    "usage: sim [--world log|repository|backups] [--seed N | --seeds A..B] [--steps N]";
 
 /// Steps of a run that does not say how many.
 const STEPS: u64 = 1000;

@@ -2,6 +2,7 @@
 
 use repository::{Durability, History as Keeps};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// A collection, as its place in [`COLLECTIONS`], and a key.
 pub type Place = (usize, String);
@@ -35,7 +36,8 @@ pub struct Version {
 }
 
 impl Version {
-    fn is_alive(&self, now_ms: u64) -> bool {
+    /// Whether it can be seen at this time.
+    pub fn is_alive(&self, now_ms: u64) -> bool {
         self.expires_ms.is_none_or(|at| at > now_ms)
     }
 }
@@ -63,7 +65,7 @@ pub type Found = BTreeMap<Place, Version>;
 #[derive(Debug, Default)]
 pub struct Model {
     documents: BTreeMap<Place, History>,
-    /// The same of those that keep versions, from the beginning.
+    /// The same from the beginning, but for what is volatile.
     past: BTreeMap<Place, History>,
     /// What each of those keeps that do, and since which commit.
     keeps: BTreeMap<usize, (Keeps, u64)>,
@@ -108,7 +110,7 @@ impl Model {
             if is_max && before.is_some() && before == version.as_ref().map(|v| v.value) {
                 continue;
             }
-            if HISTORIES.contains(&place.0) {
+            if is_kept(place) {
                 self.past.entry(place.clone()).or_default().push((number, version.clone()));
             }
             self.documents.entry(place.clone()).or_default().push((number, version));
@@ -216,10 +218,11 @@ impl Model {
         changed.filter_map(|(_, history)| Some(history.last()?.0)).max().unwrap_or(0)
     }
 
-    /// The newest commit up to which the documents are as they were found, if there is one that is
-    /// not before `least`.
-    pub fn find(&self, found: &Found, least: u64, now_ms: u64) -> Option<u64> {
-        let mut candidates: Vec<u64> = self.commits.range(least..).map(|(n, _)| *n).collect();
+    /// The newest commit of some, and the first of them, up to which the documents are as they were
+    /// found.
+    pub fn find(&self, found: &Found, of: RangeInclusive<u64>, now_ms: u64) -> Option<u64> {
+        let least = *of.start();
+        let mut candidates: Vec<u64> = self.commits.range(of).map(|(n, _)| *n).collect();
         candidates.insert(0, least);
         candidates
             .into_iter()
@@ -240,6 +243,25 @@ impl Model {
             };
             (!is_equal).then(|| format!("{place:?}: expected {expected:?}, found {got:?}"))
         })
+    }
+
+    /// The numbers of commits from one to another that have changed what is kept.
+    pub fn commits(&self, from: u64, to: u64) -> Vec<u64> {
+        let all = self.past.values().flatten().map(|(number, _)| *number);
+        let mut commits: Vec<u64> = all.filter(|number| (from..=to).contains(number)).collect();
+        commits.sort_unstable();
+        commits.dedup();
+        commits
+    }
+
+    /// Everything that is kept, expired or not, as it was after commit `number`, whenever that was.
+    pub fn was(&self, number: u64) -> Found {
+        let last = |history: &History| {
+            let version = history.iter().rev().find(|(by, _)| *by <= number);
+            version.and_then(|(_, version)| version.clone())
+        };
+        let all = self.past.iter().filter_map(|(place, of)| Some((place.clone(), last(of)?)));
+        all.collect()
     }
 
     /// The last commit up to `durable` that an opening must find, whatever crashed.

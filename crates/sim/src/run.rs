@@ -12,11 +12,13 @@ pub enum World {
     Log,
     /// The whole repository.
     Repository,
+    /// The same, while it is backed up.
+    Backups,
 }
 
 impl World {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Log, Self::Repository];
+    pub const ALL: [Self; 3] = [Self::Log, Self::Repository, Self::Backups];
 
     /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -27,6 +29,7 @@ impl World {
         match self {
             Self::Log => "log",
             Self::Repository => "repository",
+            Self::Backups => "backups",
         }
     }
 }
@@ -39,8 +42,11 @@ pub fn run(world: World, seed: u64, steps: u64) -> Result<(), String> {
             let ended = caught(|| log.run(steps));
             ended.map_err(|finding| report(world, (seed, steps), &log.ground.trace, &finding))
         }
-        World::Repository => {
-            let mut repository = world::World::new(seed);
+        World::Repository | World::Backups => {
+            let mut repository = match world {
+                World::Backups => world::World::backed_up(seed),
+                _ => world::World::new(seed),
+            };
             let ended = caught(|| repository.run(steps));
             ended
                 .map_err(|finding| report(world, (seed, steps), &repository.ground.trace, &finding))

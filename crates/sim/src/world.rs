@@ -2,18 +2,19 @@
 //! the power goes, calls fail, and what an opening finds is compared with the model.
 
 use crate::at_rest::Shelf;
+use crate::backup::Keeper;
 use crate::client::{Client, Step, Surroundings};
 use crate::feed::Feed;
+use crate::found::found;
 use crate::ground::Ground;
-use crate::model::{COLLECTIONS, Found, HISTORIES, INDEX, Model, Version};
-use crate::photo;
+use crate::model::{COLLECTIONS, HISTORIES, INDEX, Model};
 use crate::random::Random;
 use crate::trace::{Finding, expect};
 use repository::limits::{BLOB_KEPT_MS, MEMORY_BYTES_MIN};
 use repository::parts::{Parts, Stepped};
 use repository::{
-    CollectionName, Direction, Durability, Ending, History, IndexDefinition, IndexKind, IndexPath,
-    KeyRange, OpenError, Options, Settings, Timestamp,
+    CollectionName, Durability, Ending, History, IndexDefinition, IndexKind, IndexPath, OpenError,
+    Options, Retention, Settings, Timestamp,
 };
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,9 @@ struct Habits {
     /// How often the disk gets a bound that only the repository comes near to.
     bound_per_mille: u64,
     step_ms_max: u64,
+    /// How often somebody makes backups.
+    backup_percent: u64,
+    has_photos: bool,
     /// Which versions the first collection keeps.
     history: History,
 }
@@ -52,6 +56,8 @@ impl Habits {
             failure_per_mille: *random.pick(&[0, 0, 3, 10]),
             bound_per_mille: *random.pick(&[0, 0, 5, 30]),
             step_ms_max: *random.pick(&[1, 30, 300]),
+            backup_percent: 0,
+            has_photos: true,
             history: match random.below(3) {
                 0 => History::None,
                 1 => History::Versions(random.between(1, 4)),
@@ -68,12 +74,13 @@ pub struct World {
     shelf: Arc<Shelf>,
     habits: Habits,
     now_ms: Arc<AtomicU64>,
-    opened: Option<Stepped>,
+    opened: Option<Arc<Stepped>>,
     /// Whether something else has taken the room that the repository had reserved.
     is_robbed: bool,
     clients: Vec<Client>,
     model: Model,
     feed: Feed,
+    keeper: Option<Keeper>,
 }
 
 impl World {
@@ -81,9 +88,24 @@ impl World {
     pub fn new(seed: u64) -> Self {
         let mut ground = Ground::new(seed, (16, 64));
         let habits = Habits::new(&mut ground.random);
+        Self::of(ground, habits, None)
+    }
+
+    /// The world of a seed in which somebody makes backups.
+    pub fn backed_up(seed: u64) -> Self {
+        let mut ground = Ground::new(seed, (16, 64));
+        let mut habits = Habits::new(&mut ground.random);
+        habits.backup_percent = ground.random.between(20, 60);
+        habits.has_photos = false;
+        let keeper = Keeper::new(&mut ground.random);
+        Self::of(ground, habits, Some(keeper))
+    }
+
+    fn of(mut ground: Ground, habits: Habits, keeper: Option<Keeper>) -> Self {
+        let baton = keeper.as_ref().map(Keeper::baton).unwrap_or_default();
         ground.trace.note(format_args!("{:?} {habits:?}", ground.sizes));
         Self {
-            shelf: Shelf::new(ground.disk.clone()),
+            shelf: Shelf::pausing(ground.disk.clone(), baton),
             ground,
             clients: (0..habits.clients).map(|_| Client::default()).collect(),
             habits,
@@ -92,6 +114,7 @@ impl World {
             is_robbed: false,
             model: Model::default(),
             feed: Feed::default(),
+            keeper,
         }
     }
 
@@ -105,7 +128,7 @@ impl World {
             self.ground.heal();
             self.open()?;
             if self.opened.is_some() && self.settle()? {
-                return Ok(());
+                return self.check_backups();
             }
         }
         Err(Finding("it does not open at the end".to_owned()))
@@ -159,7 +182,9 @@ impl World {
         if self.ground.random.below(1000) < self.habits.bound_per_mille {
             self.change_room()?;
         }
-        let trouble = if self.ground.random.percent(self.habits.client_percent) {
+        let trouble = if self.ground.random.percent(self.habits.backup_percent) {
+            self.back_up()?
+        } else if self.ground.random.percent(self.habits.client_percent) {
             self.client_step()?
         } else {
             self.own_step().err()
@@ -182,7 +207,9 @@ impl World {
         }
         self.follow()?;
         self.observe()?;
+        let has_crashed = self.keeper.as_ref().is_some_and(Keeper::has_crashed);
         if self.ground.disk.has_crashed()
+            || has_crashed
             || self.ground.random.below(2000) < self.habits.crash_per_mille
         {
             self.end_process("crash");
@@ -220,6 +247,7 @@ impl World {
             random: &mut self.ground.random,
             now_ms: self.now_ms.load(Ordering::Relaxed),
             keys: self.habits.keys,
+            has_photos: self.habits.has_photos,
         };
         Ok(match self.clients[who].step(&mut around)? {
             Step::Did(did) => {
@@ -228,6 +256,25 @@ impl World {
             }
             Step::Refused(why) => Some(why),
         })
+    }
+
+    /// Somebody who makes backups takes a step.
+    fn back_up(&mut self) -> Result<Option<String>, Finding> {
+        let (Some(keeper), Some(opened)) = (&mut self.keeper, &self.opened) else {
+            return Ok(None);
+        };
+        let ground = &self.ground;
+        let did = keeper.step(opened, &|| ground.has_cause())?;
+        self.ground.trace.note(did);
+        Ok(None)
+    }
+
+    fn check_backups(&mut self) -> Result<(), Finding> {
+        let now_ms = self.now_ms();
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        let did = keeper.check(&self.model, now_ms)?;
+        self.ground.trace.note(did);
+        Ok(())
     }
 
     fn own_step(&mut self) -> Result<(), String> {
@@ -344,9 +391,11 @@ impl World {
         let (durable, synced) = (durable.0, opened.synced().0);
         let now_ms = self.now_ms();
         // What nobody else took is room enough for what was accepted.
-        expect(!opened.is_stalled() || self.is_robbed || self.ground.can_poison(), || {
-            format!("the log waits for room, with {:?}", opened.repository().stats())
-        })?;
+        let is_held = self.keeper.as_ref().is_some_and(Keeper::holds_log);
+        expect(
+            !opened.is_stalled() || is_held || self.is_robbed || self.ground.can_poison(),
+            || format!("the log waits for room, with {:?}", opened.repository().stats()),
+        )?;
         self.ground.observe(durable, synced, now_ms)
     }
 
@@ -364,8 +413,15 @@ impl World {
     fn end_process(&mut self, why: &str) {
         self.feed.die();
         self.clients.iter_mut().for_each(Client::die);
+        if let Some(keeper) = &mut self.keeper {
+            keeper.die(&self.ground.disk);
+        }
         self.opened = None;
-        self.ground.die(why);
+        let power_was_cut = self.ground.die(why);
+        if let Some(keeper) = &mut self.keeper {
+            let left = keeper.after_death(power_was_cut);
+            self.ground.trace.note(format_args!("the backups have {left}"));
+        }
         self.ground.trace.note(format_args!("the disk has {}", self.ground.disk.listing()));
     }
 
@@ -380,6 +436,8 @@ impl World {
         let (disk, at_rest) = (Arc::new(self.ground.disk.clone()), self.shelf.open());
         let opened = {
             let Ground { sizes, retention, .. } = self.ground;
+            let hold = self.keeper.as_mut().and_then(Keeper::hold);
+            let retention = Retention { hold, ..retention };
             Stepped::open(&options, Parts { disk, at_rest, sizes, retention })
         };
         let why = match opened {
@@ -387,8 +445,12 @@ impl World {
                 self.ground.trace.note(format_args!("open: {recovery:?}"));
                 opened.repository().set_reserve(RESERVE_SEGMENTS * self.ground.sizes.bytes);
                 self.is_robbed = self.ground.is_bounded;
-                self.opened = Some(opened);
+                self.opened = Some(Arc::new(opened));
                 match self.compare()?.and_then(|()| self.configure()) {
+                    Ok(()) if self.ground.random.percent(50) => {
+                        self.check_backups()?;
+                        return self.observe();
+                    }
                     Ok(()) => return self.observe(),
                     Err(why) => why,
                 }
@@ -408,7 +470,8 @@ impl World {
 
     /// Compares what was found with what was committed, and forgets what was lost.
     fn compare(&mut self) -> Result<Result<(), String>, Finding> {
-        let found = match self.found() {
+        let Some(opened) = &self.opened else { return Ok(Ok(())) };
+        let found = match found(opened.repository()) {
             Ok(found) => found,
             Err(why) if self.ground.has_cause() => return Ok(Err(why)),
             Err(why) => return Err(Finding(format!("it cannot be read: {why}"))),
@@ -420,10 +483,13 @@ impl World {
                 .max(self.model.last_logged(self.ground.synced)),
             false => self.model.last_logged(self.ground.durable),
         };
+        let least = least.max(self.keeper.as_ref().map_or(0, Keeper::least));
         let now_ms = self.now_ms();
-        let Some(last) = self.model.find(&found, least, now_ms) else {
+        // Numbers that were lost are given again, so what is known of them must go.
+        let most = opened.repository().stats().visible.0.max(least);
+        let Some(last) = self.model.find(&found, least..=most, now_ms) else {
             let difference = self.model.difference(&found, least, now_ms);
-            let earlier = self.model.find(&found, 0, now_ms);
+            let earlier = self.model.find(&found, 0..=u64::MAX, now_ms);
             return Err(Finding(match earlier {
                 Some(number) => format!("found what was after {number}, {least} was acknowledged"),
                 None => format!("found what never was; compared with {least}: {difference:?}"),
@@ -438,26 +504,6 @@ impl World {
         }
         self.ground.reopened();
         Ok(Ok(()))
-    }
-
-    fn found(&self) -> Result<Found, String> {
-        let mut found = Found::new();
-        let Some(opened) = &self.opened else { return Ok(found) };
-        let begun = opened.repository().begin();
-        let mut transaction = begun.map_err(|error| error.to_string())?;
-        for (i, (name, _)) in COLLECTIONS.iter().enumerate() {
-            let name = CollectionName::new(name).map_err(|error| error.to_string())?;
-            let all = transaction.range(&name, &KeyRange::all(), Direction::Ascending, 1000);
-            for (key, document) in all.map_err(|error| error.to_string())? {
-                let text = photo::text(&transaction, &document);
-                let value = text.map_err(|error| format!("{key}: {error}"))?.parse();
-                let value = value.map_err(|error| format!("{key}: {error}"))?;
-                let expires_ms = document.expires.map(|at| at.0);
-                let version = Version { value, number: document.version.0, expires_ms };
-                found.insert((i, key.as_str().to_owned()), version);
-            }
-        }
-        Ok(found)
     }
 
     /// Gives the collections their durability, where an opening has not found them.

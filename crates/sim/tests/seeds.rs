@@ -16,6 +16,11 @@ fn the_log_keeps_what_it_acknowledged() {
 }
 
 #[test]
+fn what_a_backup_reported_leads_to_what_was_committed_however_often_the_power_goes() {
+    run_all(World::Backups, 120, 400);
+}
+
+#[test]
 fn the_repository_keeps_what_it_acknowledged_and_reads_what_was_committed() {
     run_all(World::Repository, 300, 400);
 }
