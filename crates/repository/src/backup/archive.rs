@@ -99,8 +99,8 @@ pub(super) fn read_file(
 }
 
 /// Makes what is in the archive durable, and gives the last commit in it. Of a process that was
-/// killed, or whose sync failed, a frame may be there to be read that a power cut would take: so the
-/// last file is written once more as it is.
+/// killed, or whose sync failed, a frame may be there to be read that a power cut would take: so
+/// the last file is written once more as it is.
 pub(super) fn settle(place: &Place) -> Result<Option<CommitNumber>, BackupFolderError> {
     let Some(last) = files(place)?.pop() else { return Ok(None) };
     let path = last.path(place);

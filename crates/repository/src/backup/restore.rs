@@ -416,7 +416,9 @@ impl<'a> Restoring<'a> {
                         };
                         self.records(&mut following, previous, records).map_err(why)
                     })?;
-                    let is_whole = following.is_done || following.at >= file.to;
+                    // What is missing behind the goal is in nobody's way.
+                    let is_reached = self.options.goal == Some(RestoreGoal::Commit(following.at));
+                    let is_whole = following.is_done || is_reached || following.at >= file.to;
                     if !is_whole {
                         return Err(missing(following.at, Some(file.to), file.to));
                     }

@@ -169,6 +169,7 @@ impl Keeper {
         let report = match ended {
             Ok(report) => report,
             Err(error) => {
+                self.promise.failed();
                 let is_asked = options.kind == BackupKind::Commits;
                 let may_be = match &error {
                     BackupError::Stopped => is_given_up,
@@ -233,6 +234,7 @@ impl Keeper {
             of_repository.crash_after(0);
             // Whatever it says is not heard.
             let _unheard = running.runner.finish();
+            self.promise.failed();
         }
         self.archive = None;
     }

@@ -17,6 +17,8 @@ struct Reported {
 #[derive(Debug, Default)]
 pub(super) struct Promise {
     sets: Vec<Reported>,
+    /// A backup was not reported; it may have left a set that counts all the same.
+    has_failed: bool,
     archived: u64,
 }
 
@@ -33,11 +35,17 @@ impl Promise {
         let fulls = self.sets.iter().filter(|set| set.is_full).rev();
         let oldest = match keep {
             1 => u64::MAX,
+            _ if self.has_failed => u64::MAX,
             _ => fulls.map(|set| set.to).nth(keep - 2).unwrap_or(0),
         };
         for set in &mut self.sets {
-            set.may_be_gone |= set.to < oldest;
+            set.may_be_gone |= set.to < oldest || (set.to == oldest && !set.is_full);
         }
+    }
+
+    /// A backup has not said that it is done.
+    pub(super) fn failed(&mut self) {
+        self.has_failed = true;
     }
 
     /// A backup has said that it is done.
