@@ -7,7 +7,7 @@ use crate::random::{Random, seed};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 const KILLS: usize = 10;
@@ -21,7 +21,8 @@ const BEGIN: i64 = 10_000_000_000;
 static NEXT_AMOUNT: AtomicU64 = AtomicU64::new(1);
 
 /// Somebody who transfers, and remembers what became of it.
-struct Clerk {
+#[derive(Clone)]
+pub struct Clerk {
     random: Random,
     acknowledged: HashSet<u64>,
     refused: HashSet<u64>,
@@ -29,12 +30,47 @@ struct Clerk {
 }
 
 impl Clerk {
-    /// Transfers until the server is gone.
-    fn work(&mut self, server: SocketAddr) {
-        let Ok(mut client) = Client::connect(server) else { return };
-        while self.transfer(&mut client).is_ok() {}
+    /// So many of them, for a seed.
+    pub fn all(seed: u64) -> Vec<Self> {
+        let clerk = |id| Self {
+            random: Random::new(seed ^ id),
+            acknowledged: HashSet::new(),
+            refused: HashSet::new(),
+            in_doubt: HashSet::new(),
+        };
+        (0..CLIENTS).map(clerk).collect()
     }
 
+    /// Transfers until the server is gone, or it is to stop.
+    pub fn work(&mut self, server: SocketAddr, stop: &AtomicBool) {
+        let Ok(mut client) = Client::connect(server) else { return };
+        while !stop.load(Ordering::Relaxed) && self.transfer(&mut client).is_ok() {}
+    }
+
+    /// How many transfers were acknowledged.
+    pub fn done(&self) -> usize {
+        self.acknowledged.len()
+    }
+
+    /// What it knew earlier, when what it has sent since may be there or not.
+    pub fn in_doubt_since(&self, earlier: &Self) -> Self {
+        let since = self.acknowledged.difference(&earlier.acknowledged).copied();
+        let in_doubt = since.chain(self.in_doubt.iter().copied()).collect();
+        Self { in_doubt, refused: self.refused.clone(), ..earlier.clone() }
+    }
+}
+
+/// Opens the accounts.
+pub fn open_accounts(server: &Server) {
+    let mut client = server.connect();
+    for name in ACCOUNTS {
+        let form = format!("name={name}&amount={}.00", BEGIN / 100);
+        let reply = client.request("POST", "/accounts", &[FORM], form.as_bytes());
+        assert_eq!(reply.expect("a reply").status, 303);
+    }
+}
+
+impl Clerk {
     fn transfer(&mut self, client: &mut Client) -> io::Result<()> {
         let amount = NEXT_AMOUNT.fetch_add(1, Ordering::Relaxed);
         let from = self.random.below(10) as usize;
@@ -73,7 +109,8 @@ fn all(client: &mut Client, collection: &str) -> Vec<serde_json::Value> {
     }
 }
 
-fn check(server: &Server, clerks: &[Clerk]) {
+/// The final state: what was acknowledged is there, once, and nothing else; no money was made.
+pub fn check(server: &Server, clerks: &[Clerk]) {
     let mut client = server.connect();
     let mut balances: HashMap<String, i64> =
         ACCOUNTS.iter().map(|name| ((*name).to_owned(), BEGIN)).collect();
@@ -114,21 +151,10 @@ fn no_transfer_is_lost_made_up_or_done_twice_while_the_server_is_killed() {
     let mut random = Random::new(seed);
     let site = Site::with_app(root().join("apps/bank"));
     let server = site.start();
-    let mut client = server.connect();
-    for name in ACCOUNTS {
-        let form = format!("name={name}&amount={}.00", BEGIN / 100);
-        let reply = client.request("POST", "/accounts", &[FORM], form.as_bytes());
-        assert_eq!(reply.expect("a reply").status, 303);
-    }
-    drop(client);
+    open_accounts(&server);
     server.kill();
-    let clerk = |id| Clerk {
-        random: Random::new(seed ^ id),
-        acknowledged: HashSet::new(),
-        refused: HashSet::new(),
-        in_doubt: HashSet::new(),
-    };
-    let mut clerks: Vec<Clerk> = (0..CLIENTS).map(clerk).collect();
+    let mut clerks = Clerk::all(seed);
+    let never = AtomicBool::new(false);
     for _ in 0..KILLS {
         let server = site.start();
         check(&server, &clerks);
@@ -136,7 +162,7 @@ fn no_transfer_is_lost_made_up_or_done_twice_while_the_server_is_killed() {
         let moment = Duration::from_millis(50 + random.below(300));
         std::thread::scope(|scope| {
             for clerk in &mut clerks {
-                scope.spawn(move || clerk.work(address));
+                scope.spawn(|| clerk.work(address, &never));
             }
             std::thread::sleep(moment);
             server.kill();
@@ -146,7 +172,7 @@ fn no_transfer_is_lost_made_up_or_done_twice_while_the_server_is_killed() {
     check(&server, &clerks);
     assert_eq!(server.stop().code(), Some(0));
     site.assert_clean();
-    let done: usize = clerks.iter().map(|clerk| clerk.acknowledged.len()).sum();
+    let done: usize = clerks.iter().map(Clerk::done).sum();
     println!("{KILLS} kills, {done} transfers");
     assert!(done > KILLS, "there were hardly any transfers");
 }

@@ -47,6 +47,7 @@ mod queue;
 mod quiet;
 mod random;
 mod readme;
+mod restored;
 mod scenarios;
 mod service;
 mod siege;

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// SplitMix64.
+#[derive(Clone)]
 pub struct Random(u64);
 
 impl Random {
