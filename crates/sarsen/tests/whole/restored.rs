@@ -1,6 +1,7 @@
 //! What `sarsen serve --archive` and `sarsen backup` have kept of a server that is killed again and
 //! again is restored, and held to the same final state as the server itself: no transfer of the
-//! bank lost, made up or done twice, and everything the same byte for byte when it is exported.
+//! bank lost, made up or done twice, and everything the same byte for byte when it is exported. And
+//! what becomes of an archive that could not be written for too long.
 
 use crate::bank::{Clerk, check, open_accounts};
 use crate::harness::{Ends, Server, Site, root, sarsen};
@@ -32,6 +33,13 @@ fn result(command: &mut Command) -> Value {
     let output = command.arg("--json").ends();
     assert!(output.status.success(), "{output:?}");
     serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Why it failed.
+fn refusal(command: &mut Command) -> String {
+    let output = command.ends();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    String::from_utf8(output.stderr).expect("UTF-8")
 }
 
 /// Everything, Sarsen's own collections too.
@@ -179,4 +187,84 @@ fn a_data_folder_that_is_lost_comes_back_up_to_what_was_archived() {
         clerks.iter().zip(&promised).map(|(now, then)| now.in_doubt_since(then)).collect();
     check(&copy.start(), &since);
     copy.assert_clean();
+}
+
+/// More of the log than is held for the archive, and than one segment has.
+fn put_much(server: &Server) {
+    let (mut client, body) = (server.connect(), format!("\"{}\"", "x".repeat(60_000)));
+    for number in 0..4_000 {
+        let reply = client.put_json(&format!("/db/notes/n{}", number % 50), &body);
+        let status = reply.expect("a reply").status;
+        assert!(matches!(status, 200 | 201 | 204), "{status}");
+    }
+}
+
+#[test]
+fn an_archive_that_cannot_be_written_for_too_long_has_a_gap_that_is_told() {
+    let (site, copy) = (Site::bare(), Site::bare());
+    let (_folder, backups) = folder();
+    let (_elsewhere, other) = folder();
+    let held = ["--archive", backups.to_str().expect("UTF-8"), "--archive-hold", "2M"];
+    let start = || site.start_with(&[&held[..], &["--retain", "0"]].concat());
+    let server = start();
+    server.connect().put_json("/db/notes/first", "1").expect("a reply");
+    let first = result(&mut backup(&site, &backups, &[]));
+    result(&mut backup(&site, &other, &[]));
+    assert!(server.stop().success());
+    let before = export(&site);
+    // After a start it begins a file, and finds a folder there.
+    let mut server = start();
+    let at = archived(&backups);
+    let taken = backups.join(format!("archive/{at:020}.records"));
+    fs::create_dir(&taken).expect("a folder in the way");
+    server.connect().put_json("/db/notes/second", "2").expect("a reply");
+    server.wait_for_log("the archive does not go on");
+    put_much(&server);
+    let (_third, checkpoint) = folder();
+    result(&mut backup(&site, &checkpoint, &[]));
+    put_much(&server);
+    server.wait_for_log("more than the 2 MiB that may be held");
+    fs::remove_dir(&taken).expect("the folder goes");
+    server.wait_for_log("the archive has a gap");
+    server.connect().put_json("/db/notes/third", "3").expect("a reply");
+    let (first, last) = gap(&server.logged(), first["commit"].as_u64().expect("a commit"));
+    server.wait_until("the archive to go on", || archived(&backups) > last);
+
+    // What is beyond it is refused, what is before it is there.
+    let error = refusal(&mut restore(&backups, &copy, &[]));
+    let expected = format!("the commits {first} to {last} are in no backup and in no archive");
+    assert!(error.contains(&expected), "{error}");
+    let reachable = (first - 1).to_string();
+    assert!(error.contains(&format!("the latest that can be restored is {reachable}")), "{error}");
+    result(&mut restore(&backups, &copy, &["--to", &reachable]));
+    let restored = copy.start();
+    assert_eq!(restored.get("/db/notes/second").text(), "2");
+    assert_eq!(restored.get("/db/notes/third").status, 404);
+    assert!(restored.stop().success());
+    assert!(before.lines().count() > 2 && export(&copy).contains("second"));
+
+    // The log has let go of what a log set would begin with.
+    let refused = refusal(&mut backup(&site, &other, &["--incremental"]));
+    assert!(refused.contains("are no longer in the tranlog"), "{refused}");
+    let made = result(&mut backup(&site, &other, &[]));
+    assert_eq!(made["added"], "full", "{made}");
+
+    // A full backup closes it.
+    result(&mut backup(&site, &backups, &["--full"]));
+    server.connect().put_json("/db/notes/fourth", "4").expect("a reply");
+    assert!(server.stop().success());
+    let again = Site::bare();
+    result(&mut restore(&backups, &again, &[]));
+    assert_same(&export(&again), &export(&site));
+}
+
+/// The first and the last commit of the gap that is in the log.
+fn gap(logged: &str, before: u64) -> (u64, u64) {
+    let words = "the log has let go of the commits ";
+    let at = logged.find(words).expect("the gap") + words.len();
+    let mut numbers = logged[at..].split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
+    let mut next = || numbers.next().and_then(|n| n.parse().ok()).expect("a number");
+    let (first, last) = (next(), next());
+    assert!(before < first && first <= last, "{before} {first} {last}");
+    (first, last)
 }
