@@ -1,5 +1,6 @@
 //! The data folder: its files, its lock and its identity. `docs/format.md`, "Folder".
 
+use crate::blobs::{Blobs, Unnamed};
 use crate::disk::{Disk, Lock};
 use crate::errors::OpenError;
 use crate::tranlog::Home;
@@ -37,6 +38,11 @@ impl Folder {
         Home { disk, folder, repository: self.id }
     }
 
+    /// The files of its blobs; `unnamed` is told which of them lose their names.
+    pub(crate) fn blobs(&self, unnamed: &Arc<Unnamed>) -> Blobs {
+        Blobs::new(Arc::clone(&self.disk), &self.path, unnamed)
+    }
+
     /// Opens the folder, or makes a new repository where it is missing or empty. Its names are
     /// durable only after `sync`.
     pub(crate) fn open_or_create(
@@ -53,11 +59,6 @@ impl Folder {
             return Ok((Self::read(disk, path, lock)?, false));
         }
         Ok((Self::create(disk, path, lock)?, true))
-    }
-
-    /// The data folder.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// The repository's id.

@@ -2,7 +2,6 @@
 
 use crate::apply::{self, Staged};
 use crate::at_rest::{AtRest, EngineError, EngineState, StateRow};
-use crate::blobs::Blobs;
 use crate::catalog::{self, COLLECTIONS, COLLECTIONS_ID};
 use crate::checkpoint;
 use crate::conflict::Contested;
@@ -87,7 +86,6 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
     if options.memory_bytes < MEMORY_BYTES_MIN {
         return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
     }
-    let disk = Arc::clone(&ground.disk);
     let (folder, created) = Folder::open_or_create(ground.disk, &options.folder)?;
     let at_rest = (ground.at_rest)(&folder.engine())?;
     // The engine makes its folder; its name must be as durable as what will be in it.
@@ -124,7 +122,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
     })?;
     replayed.hot.unnamed.opened_at(last);
     let store = Store {
-        blobs: Blobs::new(disk, &options.folder, &replayed.hot.unnamed).bounded_by(tranlog.space()),
+        blobs: folder.blobs(&replayed.hot.unnamed).bounded_by(tranlog.space()),
         id: folder.id(),
         archive: Mutex::default(),
         archive_names: Mutex::default(),

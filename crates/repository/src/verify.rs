@@ -71,8 +71,7 @@ impl VerifyReport {
 /// Reads and checks the repository in `folder`. `Err`: it is no repository, or another process has
 /// it open.
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
-    let data = folder;
-    let folder = Folder::open(Arc::new(Files), data)?;
+    let folder = Folder::open(Arc::new(Files), folder)?;
     let mut report = VerifyReport::default();
     if let Err(why) = tables::check_list(&folder.engine()) {
         report.found(why);
@@ -87,13 +86,13 @@ pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
         }
     };
     engine.check_files().into_iter().for_each(|why| report.found(why));
-    let whole = guarded(&folder, || check_whole((&folder, data), Box::new(engine), report.clone()));
+    let whole = guarded(&folder, || check_whole(&folder, Box::new(engine), report.clone()));
     match whole {
         Ok(report) => Ok(report),
         Err(error) => {
             report.found(error.to_string());
             match open() {
-                Ok(engine) => Ok(without_log((&folder, data), &engine, report)),
+                Ok(engine) => Ok(without_log(&folder, &engine, report)),
                 Err(_said) => Ok(without_engine(&folder, report)),
             }
         }
@@ -112,7 +111,7 @@ fn guarded<T>(
 }
 
 fn check_whole(
-    (folder, data): (&Folder, &Path),
+    folder: &Folder,
     engine: Box<dyn AtRest>,
     mut report: VerifyReport,
 ) -> Result<VerifyReport, OpenError> {
@@ -127,7 +126,7 @@ fn check_whole(
         .as_ref()
         .map(|torn| format!("{} at offset {}", torn.segment.display(), torn.offset));
     let (at, last) = (replayed.views.engine(), replayed.scan.last);
-    let blobs = Arc::new(Blobs::new(Arc::new(Files), data, &replayed.hot.unnamed));
+    let blobs = Arc::new(folder.blobs(&replayed.hot.unnamed));
     let checker = Checker::new(&replayed.hot, &*replayed.engine, (at, last), report);
     Ok(checker.check(&blobs))
 }
@@ -140,16 +139,12 @@ fn without_engine(folder: &Folder, mut report: VerifyReport) -> VerifyReport {
 }
 
 /// What the engine holds is whole by itself, as of its commit.
-fn without_log(
-    (folder, data): (&Folder, &Path),
-    engine: &Engine,
-    mut report: VerifyReport,
-) -> VerifyReport {
+fn without_log(folder: &Folder, engine: &Engine, mut report: VerifyReport) -> VerifyReport {
     let held = engine.state_row().unwrap_or_default();
     (report.last, report.checkpoint) = (held.commit, held.commit);
     losses(&folder.tranlog(), held.commit).into_iter().for_each(|line| report.found(line));
     let hot = Hot::new();
-    let blobs = Arc::new(Blobs::new(Arc::new(Files), data, &hot.unnamed));
+    let blobs = Arc::new(folder.blobs(&hot.unnamed));
     at_rest(engine, (engine.state(held.commit), &hot), &blobs, report)
 }
 
@@ -188,7 +183,7 @@ pub(crate) fn verify_folder(
     folder: &Folder,
     engine: Box<dyn AtRest>,
 ) -> Result<VerifyReport, OpenError> {
-    check_whole((folder, folder.path()), engine, VerifyReport::default())
+    check_whole(folder, engine, VerifyReport::default())
 }
 
 /// Passes every document and every row of an index once.
