@@ -80,6 +80,8 @@ pub(crate) struct ArchiveWriter {
     shelf: Shelf,
     /// The log gave so much at once that there may be more.
     pub is_behind: bool,
+    /// The log gave nothing.
+    is_at_end: bool,
     pub status: ArchiveStatus,
     _lock: Box<dyn Any + Send + Sync>,
 }
@@ -127,6 +129,7 @@ impl ArchiveWriter {
             named,
             shelf,
             is_behind: false,
+            is_at_end: false,
             status,
             _lock: lock,
         })
@@ -144,6 +147,7 @@ impl ArchiveWriter {
                     self.named = named.collect();
                     let bytes: usize = self.taken.iter().map(|(_, record)| record.len()).sum();
                     self.is_behind = bytes >= FRAME_BYTES_TARGET / 2;
+                    self.is_at_end = bytes == 0;
                 }
                 Err(LogError::Gone { after }) => {
                     self.skip(repository, after);
@@ -300,16 +304,21 @@ impl Archive {
         let (told, followed) = (Arc::clone(&shared), Arc::clone(repository));
         followed.store.tell_archive(&writer.status);
         let follow = move || {
-            let mut is_last = false;
-            while writer.step(&followed, Duration::from_millis(ARCHIVE_WRITE_MS)) && !is_last {
+            let every = Duration::from_millis(ARCHIVE_WRITE_MS);
+            let (mut wait, mut is_ending) = (every, false);
+            while writer.step(&followed, wait) {
                 followed.store.tell_archive(&writer.status);
-                // Few large writes, so that the log's own syncs are not held up. What is there when
-                // it is stopped is still archived.
-                is_last = told.rest(match writer.status.failure {
+                // What is there when it is stopped is still archived, if that can be.
+                if is_ending && (writer.is_at_end || writer.status.failure.is_some()) {
+                    break;
+                }
+                // Few large writes, so that the log's own syncs are not held up.
+                is_ending = told.rest(match writer.status.failure {
                     Some(_) => PAUSE_AFTER_FAILURE,
                     None if writer.is_behind => Duration::ZERO,
-                    None => Duration::from_millis(ARCHIVE_WRITE_MS),
+                    None => every,
                 });
+                wait = if is_ending { Duration::ZERO } else { every };
             }
             followed.store.tell_archive(&writer.status);
         };

@@ -250,11 +250,9 @@ fn an_archive_that_cannot_be_written_for_too_long_has_a_gap_that_is_told() {
     assert_eq!(made["added"], "full", "{made}");
 
     // A full backup closes it.
-    let full = result(&mut backup(&site, &backups, &["--full"]));
+    result(&mut backup(&site, &backups, &["--full"]));
     server.connect().put_json("/db/notes/fourth", "4").expect("a reply");
-    // What it was behind takes more than the one step that stopping waits for.
-    let commit = full["commit"].as_u64().expect("a commit");
-    server.wait_until("the archive to catch up", || archived(&backups) > commit);
+    // However far it is behind: what was acknowledged is archived before the server has stopped.
     assert!(server.stop().success());
     let again = Site::bare();
     result(&mut restore(&backups, &again, &[]));
