@@ -3,6 +3,7 @@
 //! removes leftovers of its own when it is opened, which it is only if its list of tables is whole.
 
 pub(crate) mod tables;
+mod unmade;
 
 use crate::at_rest::{AtRest, EngineState};
 use crate::blobs::{self, BlobReference, Blobs, CheckedBlobs};
@@ -73,6 +74,13 @@ impl VerifyReport {
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
     let folder = Folder::open(Arc::new(Files), folder)?;
     let mut report = VerifyReport::default();
+    if unmade::is_unmade(&folder.engine()).unwrap_or(false) {
+        // All that there is, if nothing is missing, is in the log.
+        return check_whole(&folder, Box::new(unmade::Unmade), report.clone()).or_else(|error| {
+            report.found(error.to_string());
+            Ok(without_engine(&folder, report))
+        });
+    }
     if let Err(why) = tables::check_list(&folder.engine()) {
         report.found(why);
         return Ok(without_engine(&folder, report));

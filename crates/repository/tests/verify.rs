@@ -35,6 +35,44 @@ fn fill(place: &Place) {
     }
 }
 
+/// The power may go before the first opening has made the storage engine.
+#[test]
+fn an_engine_that_is_not_there_is_empty() {
+    let place = Place::new();
+    let repository = place.open_only();
+    write(&repository, "a", "1");
+    drop(repository);
+    let engine = place.path().join("engine");
+    for cut in ["tables", "current"] {
+        // What creating it does last is to name its list of tables.
+        let _may_be_gone =
+            (fs::remove_file(engine.join(cut)), fs::remove_dir_all(engine.join(cut)));
+    }
+    let report = verify(place.path()).unwrap();
+    assert_eq!((report.wrong, report.last.0), (0, 1), "{:?}", report.findings);
+    assert!(!engine.join("current").exists(), "nothing is made");
+    fs::remove_dir_all(&engine).unwrap();
+    assert_eq!(verify(place.path()).unwrap().wrong, 0);
+    assert!(!engine.exists(), "nothing is made");
+    let repository = place.open_only();
+    assert_eq!(read(&repository, "a").as_deref(), Some("1"));
+    repository.close().unwrap();
+    drop(repository);
+    assert_eq!(verify(place.path()).unwrap().wrong, 0);
+
+    let place = Place::new();
+    fill(&place);
+    let whole = verify(place.path()).unwrap();
+    fs::remove_dir_all(place.path().join("engine")).unwrap();
+    let report = verify(place.path()).unwrap();
+    assert_eq!((report.wrong, &report.documents), (0, &whole.documents), "all is in the log");
+    for segment in place.segments() {
+        fs::remove_file(segment).unwrap();
+    }
+    let report = verify(place.path()).unwrap();
+    assert_eq!((report.wrong, report.last.0), (0, 0), "it is a new one: {:?}", report.findings);
+}
+
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
