@@ -24,3 +24,14 @@ fn what_a_backup_reported_leads_to_what_was_committed_however_often_the_power_go
 fn the_repository_keeps_what_it_acknowledged_and_reads_what_was_committed() {
     run_all(World::Repository, 300, 400);
 }
+
+/// Each of these has found something.
+#[test]
+fn what_was_found_once_stays_away() {
+    // A removed segment that a power cut brought back hid that the one behind it was gone.
+    for (world, seed, steps) in [(World::Log, 10_061, 1_000)] {
+        if let Err(report) = run(world, seed, steps) {
+            panic!("{report}");
+        }
+    }
+}

@@ -107,8 +107,12 @@ pub(crate) fn scan(home: &Home, after: CommitNumber, visit: Visit<'_>) -> Result
     }
     // Removed segments may have come back, with others missing behind them.
     let gap = sequences.windows(2).rposition(|pair| pair[0] + 1 != pair[1]);
-    let mut whole = firsts.iter().skip(gap.map_or(0, |gap| gap + 1)).flatten();
-    walk.scan.used.lost = whole.next().map_or(walk.scan.last_record, |first| first.previous);
+    let first = firsts.iter().skip(gap.map_or(0, |gap| gap + 1)).flatten().next();
+    if gap.is_some() && first.is_none() {
+        // Which of what the engine has was in them, nothing says.
+        walk.scan.last_record = walk.scan.last_record.max(after);
+    }
+    walk.scan.used.lost = first.map_or(walk.scan.last_record, |first| first.previous);
     walk.scan.last = walk.scan.last_record.max(after);
     Ok(walk.scan)
 }
