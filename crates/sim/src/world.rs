@@ -10,7 +10,7 @@ use crate::ground::Ground;
 use crate::model::{COLLECTIONS, HISTORIES, INDEX, Model};
 use crate::random::Random;
 use crate::trace::{Finding, expect};
-use repository::limits::{BLOB_KEPT_MS, MEMORY_BYTES_MIN};
+use repository::limits::{BLOB_KEPT_MS, MEMORY_BYTES_MIN, VOLATILE_COMMITS_MAX};
 use repository::parts::{Parts, Stepped};
 use repository::{
     CollectionName, Durability, Ending, History, IndexDefinition, IndexKind, IndexPath, OpenError,
@@ -494,8 +494,13 @@ impl World {
         let least = least.max(self.keeper.as_ref().map_or(0, Keeper::least));
         let now_ms = self.now_ms();
         // Numbers that were lost are given again, so what is known of them must go.
-        let most = opened.repository().stats().visible.0.max(least);
-        let Some(last) = self.model.find(&found, least..=most, now_ms) else {
+        let visible = opened.repository().stats().visible.0.max(least);
+        // By the documents alone it may be any of several, where what one has changed has expired;
+        // but opening skips numbers where there are volatile collections, and marks that.
+        let most = visible.saturating_sub(VOLATILE_COMMITS_MAX + 1).max(least);
+        let exact = self.model.find(&found, least..=most, now_ms);
+        let last = exact.or_else(|| self.model.find(&found, least..=visible, now_ms));
+        let Some(last) = last else {
             let difference = self.model.difference(&found, least, now_ms);
             let earlier = self.model.find(&found, 0..=u64::MAX, now_ms);
             return Err(Finding(match earlier {

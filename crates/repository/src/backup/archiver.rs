@@ -189,7 +189,7 @@ impl ArchiveWriter {
                 Err(error) => return Err(format!("{document}: {error}")),
             }
         }
-        Ok(())
+        self.shelf.settle().map_err(|error| error.to_string())
     }
 
     fn fail(&mut self, why: String) {

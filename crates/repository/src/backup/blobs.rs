@@ -82,14 +82,16 @@ pub(super) struct Shelf {
     root: PathBuf,
     /// What was to be put here and was damaged: why.
     refused: Mutex<BTreeMap<BlobHash, BlobError>>,
+    /// Blobs that were there, one of each folder: their names may not be durable.
+    relied_on: Mutex<BTreeMap<u8, BlobHash>>,
 }
 
 impl Shelf {
     /// Those in `root`. Whoever writes has a name of its own: there may be several at once.
     pub(super) fn new(disk: &Arc<dyn Disk>, root: &Path, writer: &'static str) -> Self {
         let blobs = Blobs::new(Arc::clone(disk), root, &Arc::default()).shared_as(writer);
-        let (disk, refused) = (Arc::clone(disk), Mutex::default());
-        Self { blobs, disk, root: root.to_owned(), refused }
+        let (disk, refused, relied_on) = (Arc::clone(disk), Mutex::default(), Mutex::default());
+        Self { blobs, disk, root: root.to_owned(), refused, relied_on }
     }
 
     /// Those of a folder of backups, only to be read.
@@ -97,9 +99,25 @@ impl Shelf {
         Self::new(&place.disk, &place.path, "")
     }
 
-    /// Whether a file of the right length is there. It had its name only when it was whole.
+    /// Whether a file of the right length is there. It had its name only when it was whole; that
+    /// the name is durable is known after `settle`.
     pub(super) fn holds(&self, blob: &BlobReference) -> Result<bool, BlobError> {
-        Ok(self.blobs.length(&blob.hash)? == Some(blob.length))
+        let is_there = self.blobs.length(&blob.hash)? == Some(blob.length);
+        if is_there {
+            self.relied_on.lock().insert(blob.hash.0[0], blob.hash);
+        }
+        Ok(is_there)
+    }
+
+    /// Makes the names durable of all that were found: whoever gave them may have been killed
+    /// before that, or have failed.
+    pub(super) fn settle(&self) -> Result<(), BlobError> {
+        let mut relied_on = self.relied_on.lock();
+        for hash in relied_on.values() {
+            self.blobs.settle(hash)?;
+        }
+        relied_on.clear();
+        Ok(())
     }
 
     /// Opens one.

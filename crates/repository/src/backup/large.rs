@@ -2,7 +2,7 @@
 //! with its name. Where they are in backups is known by `blobs`.
 
 use super::blobs::{CopyError, Shelf, named_by_row, said};
-use super::errors::RestoreError;
+use super::errors::{BackupFolderError, RestoreError};
 use super::tar::TarReader;
 use crate::at_rest::{AtRest, EngineState};
 use crate::blobs::{self, BlobError, BlobHash, BlobReference};
@@ -107,6 +107,7 @@ impl Names<'_> {
                 }
             })
         })?;
+        to.settle().map_err(BackupFolderError::from)?;
         Ok(named)
     }
 }

@@ -406,20 +406,20 @@ impl<'a> Restoring<'a> {
             match stretch {
                 Stretch::Set(place, set) => self.follow_set(&mut following, place, set)?,
                 Stretch::Archive(place, file) => {
-                    archive::read_file(place, file.after, |previous, records| {
+                    archive::read_file(place, file.after, |previous, mut records| {
+                        // A frame that could not be synced may stand where the next file goes on.
+                        records.retain(|(number, _)| *number <= file.to);
                         let why = |error: RestoreError| match error {
                             RestoreError::Backup(error) => error,
-                            other => BackupFolderError::Damaged {
-                                path: file.path(place),
-                                why: other.to_string(),
-                            },
+                            other => {
+                                BackupFolderError::damaged(&file.path(place))(other.to_string())
+                            }
                         };
                         self.records(&mut following, previous, records).map_err(why)
                     })?;
                     // What is missing behind the goal is in nobody's way.
                     let is_reached = self.options.goal == Some(RestoreGoal::Commit(following.at));
-                    let is_whole = following.is_done || is_reached || following.at >= file.to;
-                    if !is_whole {
+                    if !(following.is_done || is_reached || following.at >= file.to) {
                         return Err(missing(following.at, Some(file.to), file.to));
                     }
                 }

@@ -72,6 +72,7 @@ impl Target for IntoFolder<'_> {
     }
 
     fn finish(self: Box<Self>, manifest: &Manifest) -> Result<(), BackupError> {
+        self.shelf.settle().map_err(BackupFolderError::from)?;
         let names = (manifest::UNFINISHED, manifest::NAME);
         self.place.publish(&self.folder, names, manifest.to_text().as_bytes())?;
         let path = &self.place.path;

@@ -245,6 +245,20 @@ impl Blobs {
         Ok(())
     }
 
+    /// Makes the names durable in the folder of a blob that is there: a name that was moved there
+    /// is durable once both folders are.
+    pub(crate) fn settle(&self, hash: &BlobHash) -> Result<(), BlobError> {
+        let path = self.path(hash);
+        let folder = path.parent().unwrap_or(&self.root);
+        for folder in [folder, &self.incoming(), &self.folder(), &self.root] {
+            match self.disk.sync_folder(folder) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                synced => synced.map_err(io_error("sync", folder))?,
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a file that was written and synced the name of its blob, which is pinned; the name is
     /// durable when this returns. Where the blob is there already, this one takes its place: it was
     /// just written, and so it is whole whatever has become of the other.
