@@ -76,7 +76,7 @@ MEASURE_OPTIONS = $(abspath $(MEASURE_FOLDER)) $(SMOKE)
 # Programs from Debian's packages that the tests start: proxies and clients that are not ours.
 TEST_PROGRAMS = nginx apache2 lighttpd curl nghttp h2load openssl python3-venv python3-websockets strace memcached siege unshare ip prometheus-node-exporter jing
 
-.PHONY: setup build demo test conformance types browser soak bench bench-blobs bench-backup bench-exchange bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
+.PHONY: setup build built-for-tests demo test conformance types browser soak bench bench-blobs bench-backup bench-exchange bench-documents bench-atompub bench-lab bench-memcached bench-pages bench-glass bench-operation bench-repository soak-repository fuzz
 .NOTPARALLEL:
 
 setup:
@@ -101,9 +101,12 @@ test: setup
 # Requests that schemathesis makes for each operation.
 EXAMPLES ?= 50
 
-conformance: setup
+# With the features that the tests need, or what the tests build would be built a second time.
+built-for-tests: setup
+	cargo test --locked --workspace --no-run
+
+conformance: built-for-tests
 	@scripts/setup.sh python3-venv
-	cargo build --locked --package sarsen
 	@scripts/conformance.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen" $(EXAMPLES)
 	@scripts/memcached-clients.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen"
 	@scripts/atompub-clients.sh "$${CARGO_TARGET_DIR:-target}/debug/sarsen"
@@ -112,9 +115,8 @@ types: setup
 	@scripts/setup.sh node npm
 	cd tests/types && npm ci --no-audit --no-fund --silent && npm test --silent
 
-browser: setup
+browser: built-for-tests
 	@scripts/setup.sh chromium node npm
-	cargo build --locked --package sarsen
 	cd tests/browser && npm ci --no-audit --no-fund --silent
 	SARSEN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/sarsen" node --test --test-timeout=120000 tests/browser/
 

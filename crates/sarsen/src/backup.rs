@@ -3,31 +3,27 @@
 
 use crate::admin::{AskError, BackupRequest, Event, Running};
 use crate::cli::{BackupAction, BackupArguments};
+use crate::door::{Door, DoorError};
 use crate::exit::Exit;
-use crate::machine;
 use crate::progress::{Done, ProgressLine};
 use repository::{
-    BackupError, BackupFolderError, BackupListing, BackupOptions, CloseError, Kept, ListedSet,
-    OpenError, Options, Repository, SetKind, list_backups, verify_backups,
+    BackupError, BackupFolderError, BackupListing, BackupOptions, ListedSet, Repository, SetKind,
+    list_backups, verify_backups,
 };
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
 /// Why there is no backup.
 #[derive(Debug, Error)]
 pub enum BackupCommandError {
-    /// There is nothing to back up.
-    #[error("there is no repository in {}; expected the --data of a server", .0.display())]
-    Empty(PathBuf),
-    /// No server runs, and the repository does not open.
+    /// There is no way to the repository.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Door(#[from] DoorError),
     /// The server that runs did not do it.
     #[error(transparent)]
     Ask(#[from] AskError),
@@ -45,21 +41,16 @@ pub enum BackupCommandError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The repository did not close.
-    #[error("the repository did not close cleanly: {0}; it recovers when it is opened again")]
-    Close(CloseError),
 }
 
 impl BackupCommandError {
     /// How the process ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Empty(_) | Self::Open(_) => Exit::Repository,
+            Self::Door(error) => error.exit(),
             Self::Ask(AskError::Refused(_)) => Exit::Failure,
             Self::Ask(_) => Exit::Unreachable,
-            Self::Backup(_) | Self::Folder(_) | Self::Write { .. } | Self::Close(_) => {
-                Exit::Failure
-            }
+            Self::Backup(_) | Self::Folder(_) | Self::Write { .. } => Exit::Failure,
         }
     }
 }
@@ -116,15 +107,10 @@ fn perform(
     let options = BackupOptions { kind: arguments.kind, keep: arguments.keep };
     let to = stream.is_none().then_some(to);
     let request = BackupRequest { to, options, rate: arguments.rate };
-    let is_empty = |entries: std::fs::ReadDir| entries.count() == 0;
-    // Opening would make a repository.
-    if std::fs::read_dir(&arguments.data).map_or(true, is_empty) {
-        return Err(BackupCommandError::Empty(arguments.data.clone()));
-    }
     let mut line = ProgressLine::new("backup");
-    match Running::find(&arguments.data)? {
-        Some(running) => ask(running, &request, (stream, &arguments.to), &mut line),
-        None => make_here(&arguments.data, &request, stream, &mut line),
+    match Door::find(&arguments.data)? {
+        Door::Server(running) => ask(running, &request, (stream, &arguments.to), &mut line),
+        Door::Repository(repository) => make_here(&repository, &request, stream, &mut line),
     }
 }
 
@@ -162,18 +148,11 @@ fn done(progress: &Value) -> Done {
 }
 
 fn make_here(
-    data: &Path,
+    repository: &Repository,
     request: &BackupRequest,
     stream: Option<&mut dyn Write>,
     line: &mut ProgressLine,
 ) -> Result<Value, BackupCommandError> {
-    let options = Options {
-        folder: data.to_owned(),
-        memory_bytes: machine::default_memory(),
-        clock: Arc::new(machine::now),
-    };
-    // What has expired is the affair of whoever serves it.
-    let (repository, _) = Repository::open_keeping(options, Kept::Everything)?;
     let mut tell = |progress: &repository::Progress| {
         line.tell(&Done {
             items: progress.items,
@@ -183,10 +162,11 @@ fn make_here(
         });
         ControlFlow::Continue(())
     };
-    let made = request.perform(&repository, stream, &mut tell);
-    let closed = repository.close().map_err(BackupCommandError::Close);
+    let made = request.perform(repository, stream, &mut tell);
+    let closed = Door::close(repository);
     let result = made?;
-    closed.map(|()| result)
+    closed?;
+    Ok(result)
 }
 
 /// Holds a backup down to so many bytes a second, by waiting.

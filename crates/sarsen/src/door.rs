@@ -29,7 +29,7 @@ pub enum DoorError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The folder is empty.
+    /// The folder is empty, or not there.
     #[error("there is no repository in {}; expected the --data of a server", .0.display())]
     Empty(PathBuf),
     /// The server that runs cannot be asked.
@@ -57,12 +57,13 @@ impl DoorError {
 impl Door {
     /// Of a repository that is there.
     pub fn find(folder: &Path) -> Result<Self, DoorError> {
-        let unread = |source| DoorError::Folder { folder: folder.to_owned(), source };
         // Opening would make a repository.
-        if std::fs::read_dir(folder).map_err(unread)?.next().is_none() {
-            return Err(DoorError::Empty(folder.to_owned()));
+        match std::fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
+            Ok(false) => Self::find_or_make(folder),
+            Ok(true) => Err(DoorError::Empty(folder.to_owned())),
+            Err(e) if e.kind() == ErrorKind::NotFound => Err(DoorError::Empty(folder.to_owned())),
+            Err(source) => Err(DoorError::Folder { folder: folder.to_owned(), source }),
         }
-        Self::find_or_make(folder)
     }
 
     /// As `find`; a new one is made where there is nothing.

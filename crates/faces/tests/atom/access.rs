@@ -1,40 +1,13 @@
 //! Who may publish, and who may read.
 
-use crate::site::{Reply, Site, bare, get, until, with_json};
+use crate::guarded::{Guarded, bearer};
+use crate::site::{Reply, Site, bare, get, with_json};
 use crate::support::*;
-use faces::access::{Grant, NewToken, Scope, TokenFile};
-use repository::Timestamp;
-use tempfile::TempDir;
+use faces::access::Scope;
 
-struct Guarded {
-    site: Site,
-    file: TokenFile,
-    _folder: TempDir,
-}
-
-impl Guarded {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = TokenFile::of(folder.path());
-        let site = Site::with(|options| options.tokens = Some(file.clone()));
-        Self { site, file, _folder: folder }
-    }
-
-    /// A token that the server knows already.
-    fn token(&self, scope: Scope, pattern: &str) -> String {
-        let grant = Grant::new(scope, vec![pattern.parse().unwrap()]).unwrap();
-        let new = NewToken { name: String::new(), grant, created: Timestamp(0), expires: None };
-        let (_, secret) = self.file.create(new).unwrap();
-        let fields = bearer(secret.reveal());
-        let knows =
-            || self.site.ask(&bare("GET", "/readyz", &fields)).body.contains("observedValue");
-        until(|| self.site.ask(&get("/db/notes/a")).status == 401 && knows());
-        secret.reveal().to_owned()
-    }
-}
-
-fn bearer(token: &str) -> String {
-    format!("Authorization: Bearer {token}\r\n")
+/// The text of a token that the server knows already.
+fn token(guarded: &Guarded, scope: Scope, pattern: &str) -> String {
+    guarded.token(scope, &[pattern]).1
 }
 
 fn basic(user: &str, password: &str) -> String {
@@ -51,7 +24,7 @@ fn challenges(reply: &Reply) -> Vec<&str> {
 #[test]
 fn rfc5023_14_a_token_is_the_password_of_basic() {
     let guarded = Guarded::start();
-    let token = guarded.token(Scope::Write, "atom/blog");
+    let token = token(&guarded, Scope::Write, "atom/blog");
     let entry = an_entry("A", "");
     for fields in [bearer(&token), basic("anybody", &token), basic("", &token)] {
         assert_eq!(guarded.site.ask(&post("blog", &fields, &entry)).status, 201, "{fields}");
@@ -61,7 +34,7 @@ fn rfc5023_14_a_token_is_the_password_of_basic() {
 #[test]
 fn rfc5023_14_credentials_missing_wrong_and_not_enough() {
     let guarded = Guarded::start();
-    let admin = guarded.token(Scope::Admin, "*");
+    let admin = token(&guarded, Scope::Admin, "*");
     let site = &guarded.site;
     let made = with_json("POST", "/atom", &bearer(&admin), r#"{"title":"Blog"}"#);
     assert_eq!(site.ask(&made).status, 201);
@@ -79,7 +52,7 @@ fn rfc5023_14_credentials_missing_wrong_and_not_enough() {
         (Scope::Write, "blog", 403),
         (Scope::Write, "a*", 403),
     ] {
-        let token = guarded.token(scope, pattern);
+        let token = token(&guarded, scope, pattern);
         let reply = site.ask(&post("blog", &basic("a", &token), &entry));
         assert_eq!(reply.status, status, "{scope:?} {pattern}: {reply:?}");
     }
@@ -89,9 +62,9 @@ fn rfc5023_14_credentials_missing_wrong_and_not_enough() {
 fn policy_what_each_token_may_see_and_change() {
     let guarded = Guarded::start();
     let site = &guarded.site;
-    let admin = bearer(&guarded.token(Scope::Admin, "atom/*"));
-    let writer = bearer(&guarded.token(Scope::Write, "atom/a"));
-    let reader = bearer(&guarded.token(Scope::Read, "atom/a"));
+    let admin = bearer(&token(&guarded, Scope::Admin, "atom/*"));
+    let writer = bearer(&token(&guarded, Scope::Write, "atom/a"));
+    let reader = bearer(&token(&guarded, Scope::Read, "atom/a"));
     for title in ["A", "B"] {
         let json = format!("{{\"title\":\"{title}\"}}");
         assert_eq!(site.ask(&with_json("POST", "/atom", &admin, &json)).status, 201);
@@ -124,7 +97,7 @@ fn policy_what_each_token_may_see_and_change() {
 fn policy_media_are_for_everybody_unless_the_publication_is_private() {
     let guarded = Guarded::start();
     let site = &guarded.site;
-    let admin = bearer(&guarded.token(Scope::Admin, "*"));
+    let admin = bearer(&token(&guarded, Scope::Admin, "*"));
     for (json, status) in
         [(r#"{"title":"Open"}"#, 200), (r#"{"title":"Closed","private":true}"#, 401)]
     {
@@ -142,9 +115,9 @@ fn policy_media_are_for_everybody_unless_the_publication_is_private() {
 fn policy_feeds_and_pages_are_for_everybody_unless_the_publication_is_private() {
     let guarded = Guarded::start();
     let site = &guarded.site;
-    let admin = bearer(&guarded.token(Scope::Admin, "*"));
-    let reader = bearer(&guarded.token(Scope::Read, "atom/closed"));
-    let other = bearer(&guarded.token(Scope::Read, "atom/open"));
+    let admin = bearer(&token(&guarded, Scope::Admin, "*"));
+    let reader = bearer(&token(&guarded, Scope::Read, "atom/closed"));
+    let other = bearer(&token(&guarded, Scope::Read, "atom/open"));
     for json in [r#"{"title":"Open"}"#, r#"{"title":"Closed","private":true}"#] {
         assert_eq!(site.ask(&with_json("POST", "/atom", &admin, json)).status, 201);
     }
@@ -165,7 +138,7 @@ fn policy_feeds_and_pages_are_for_everybody_unless_the_publication_is_private() 
     }
     assert!(!site.ask(&get("/atom/opml")).body.contains("Closed"));
     assert!(site.ask(&bare("GET", "/atom/opml", &reader)).body.contains("Closed"));
-    let writer = bearer(&guarded.token(Scope::Write, "atom/open"));
+    let writer = bearer(&token(&guarded, Scope::Write, "atom/open"));
     assert_eq!(site.ask(&delete("/atom/open", &writer)).status, 403);
     assert_eq!(site.ask(&delete("/atom/open", &admin)).status, 204);
 }

@@ -13,6 +13,8 @@ mod deleting;
 mod documents;
 mod editing;
 mod feeds;
+#[path = "../http/guarded.rs"]
+mod guarded;
 mod listing;
 mod media;
 mod pages;

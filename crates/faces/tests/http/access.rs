@@ -1,41 +1,14 @@
 //! Access: who may do what, by the tokens that a server has.
 
 use crate::feed::Stream;
+use crate::guarded::{Guarded, bearer};
 use crate::site::{Reply, Site, bare, get, put, until};
 use faces::access::{Grant, NewToken, Scope, TokenFile};
 use repository::Timestamp;
-use tempfile::TempDir;
-
-/// A server with tokens.
-struct Guarded {
-    site: Site,
-    file: TokenFile,
-    _folder: TempDir,
-}
 
 impl Guarded {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let file = TokenFile::of(folder.path());
-        let site = Site::with(|options| options.tokens = Some(file.clone()));
-        Self { site, file, _folder: folder }
-    }
-
-    /// A token, its id and its text, that the server knows already.
-    fn token(&self, scope: Scope, collections: &[&str]) -> (String, String) {
-        let collections = collections.iter().map(|one| one.parse().unwrap()).collect();
-        let grant = Grant::new(scope, collections).unwrap();
-        let new = NewToken { name: String::new(), grant, created: Timestamp(0), expires: None };
-        let (token, secret) = self.file.create(new).unwrap();
-        let text = secret.reveal().to_owned();
-        // A token that is not known yet must not be tried: that would count as a refusal.
-        let knows = |token| self.ask("GET", "/readyz", token).body.contains("observedValue");
-        until(|| self.site.ask(&get("/db/notes/a")).status == 401 && knows(&text));
-        (token.id, text)
-    }
-
     fn ask(&self, method: &str, path: &str, token: &str) -> Reply {
-        let field = format!("Authorization: Bearer {token}\r\n");
+        let field = bearer(token);
         match method {
             "PUT" => self.site.ask(&put(path, &field, "1")),
             "POST" => self.site.ask(&put(path, &field, "1").replacen("PUT", "POST", 1)),

@@ -18,6 +18,7 @@ mod files;
 mod forwarded;
 mod frames;
 mod framing;
+mod guarded;
 mod health;
 mod http2;
 mod http2_abuse;

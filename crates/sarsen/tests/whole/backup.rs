@@ -1,48 +1,23 @@
 //! `sarsen backup` and `sarsen restore` on real processes: with a server under load and without
 //! one, as a folder and as a stream, and killed at any moment, each of them.
 
-use crate::harness::{Ends, Server, Site, sarsen};
+use crate::backups::{backup, folder, restore, result};
+use crate::harness::{Ends, Server, Site};
 use crate::http::Client;
 use crate::patience::Deadline;
 use crate::random::{Random, seed};
-use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Kills of each kind.
 const KILLS: usize = 6;
 
-fn backup(site: &Site, to: &Path, more: &[&str]) -> Command {
-    let mut command = sarsen();
-    command.arg("backup").arg("--data").arg(site.data()).arg("--to").arg(to).args(more);
-    command
-}
-
-fn restore(from: &Path, site: &Site, more: &[&str]) -> Command {
-    let mut command = sarsen();
-    command.arg("restore").arg("--from").arg(from).arg("--data").arg(site.data()).args(more);
-    command
-}
-
-/// What it printed, which is JSON.
-fn result(command: &mut Command) -> Value {
-    let output = command.arg("--json").ends();
-    serde_json::from_slice(&succeeded(output).stdout).expect("JSON")
-}
-
 fn succeeded(output: Output) -> Output {
     assert!(output.status.success(), "{output:?}");
     output
-}
-
-fn folder() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("backups");
-    (folder, path)
 }
 
 /// All documents of a collection with their versions.

@@ -1,13 +1,14 @@
 //! Backups of large content by the real binary: while it is uploaded and deleted, killed at any
 //! moment, archived and added bit by bit; what is restored is what was there, as exports tell.
 
+use crate::backups::{backup, restore, result};
 use crate::harness::{Ends, Site, sarsen};
 use crate::http::Client;
 use crate::random::{Random, seed};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -41,20 +42,11 @@ fn write_until(server: SocketAddr, writer: u64, stop: &AtomicBool) {
     }
 }
 
-fn backup(site: &Site, to: &Path, more: &[&str]) -> Command {
-    let mut command = sarsen();
-    command.arg("backup").arg("--data").arg(site.data()).arg("--to").arg(to).args(more);
-    command
-}
-
 fn restored(from: &Path, more: &[&str]) -> (Site, Value) {
     let site = Site::bare();
-    let mut command = sarsen();
-    command.arg("restore").arg("--from").arg(from).arg("--data").arg(site.data()).args(more);
-    let output = command.arg("--json").ends();
-    assert!(output.status.success(), "{output:?}");
+    let restored = result(&mut restore(from, &site, more));
     site.assert_clean();
-    (site, serde_json::from_slice(&output.stdout).expect("JSON"))
+    (site, restored)
 }
 
 /// Every document with its content; without the first line, which is about the export.

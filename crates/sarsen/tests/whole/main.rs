@@ -9,6 +9,7 @@ mod atom;
 mod audits;
 mod backup;
 mod backup_blobs;
+mod backups;
 mod bad_input;
 mod bank;
 mod bench;

@@ -3,37 +3,17 @@
 //! bank lost, made up or done twice, and everything the same byte for byte when it is exported. And
 //! what becomes of an archive that could not be written for too long.
 
+use crate::backups::{backup, folder, restore, result};
 use crate::bank::{Clerk, check, open_accounts};
 use crate::harness::{Ends, Server, Site, root, sarsen};
 use crate::random::{Random, seed};
-use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tempfile::TempDir;
 
 const ROUNDS: usize = 6;
-
-fn backup(site: &Site, to: &Path, more: &[&str]) -> Command {
-    let mut command = sarsen();
-    command.arg("backup").arg("--data").arg(site.data()).arg("--to").arg(to).args(more);
-    command
-}
-
-fn restore(from: &Path, site: &Site, more: &[&str]) -> Command {
-    let mut command = sarsen();
-    command.arg("restore").arg("--from").arg(from).arg("--data").arg(site.data()).args(more);
-    command
-}
-
-/// What it printed, which is JSON.
-fn result(command: &mut Command) -> Value {
-    let output = command.arg("--json").ends();
-    assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
-}
 
 /// Why it failed.
 fn refusal(command: &mut Command) -> String {
@@ -47,12 +27,6 @@ fn export(site: &Site) -> String {
     let output = sarsen().args(["export", "--system", "--data"]).arg(site.data()).ends();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
-}
-
-fn folder() -> (TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("backups");
-    (folder, path)
 }
 
 /// The last commit in the archive.

@@ -134,7 +134,7 @@ fn without_a_server_the_repository_is_opened() {
 #[test]
 fn without_a_repository_nothing_is_made() {
     let site = Site::bare();
-    refused(&site, "list", 3, "cannot read ");
+    refused(&site, "list", 3, "there is no repository in ");
     assert!(!site.data().exists());
     std::fs::create_dir(site.data()).expect("a folder");
     refused(&site, "list", 3, "there is no repository in ");
