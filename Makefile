@@ -99,7 +99,7 @@ test: setup
 	cargo test --locked --workspace
 
 # Requests that schemathesis makes for each operation.
-EXAMPLES ?= 50
+EXAMPLES ?= 25
 
 # With the features that the tests need, or what the tests build would be built a second time.
 built-for-tests: setup

@@ -1,14 +1,11 @@
 //! What a handler awaits is performed beside the gems; then the handler runs again from its start,
 //! on a fresh view, with the answers. Hashes of passwords stand here for whatever may be awaited.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Outcome, Setup, Site, request, site, site_with, text};
 use gem::limits::{ASIDE_ROUNDS_MAX, ASIDES_MAX, PASSWORD_QUEUE, PASSWORD_THREADS};
 use gem::{Failure, FailureKind, Pool};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
-use support::{Outcome, Setup, Site, request, site, site_with, text};
 
 /// Sends a request and goes on.
 fn send(pool: &Pool, method: &str, target: &str) -> Receiver<Outcome> {

@@ -1,11 +1,8 @@
 //! The bodies of requests: text, JSON, bytes and forms, with and without files.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Site, request, site, text};
 use bytes::Bytes;
 use gem::Reply;
-use support::{Site, request, site, text};
 
 fn send(site: &Site, target: &str, media_type: &str, body: &[u8]) -> Reply {
     let mut request = request("POST", target);

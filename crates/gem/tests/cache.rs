@@ -1,13 +1,10 @@
 //! The cache as handlers have it: what they write there counts when they commit, what they ask it
 //! at once counts once, and of those who would compute a value one does.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Outcome, PATIENCE, START_MS, Setup, Site, request, site, site_with, text};
 use cache::{Command, Expires, Store};
 use gem::limits::{CACHE_BYTES_MAX, CACHE_CALLS_MAX};
 use std::sync::mpsc::{Receiver, channel};
-use support::{Outcome, PATIENCE, START_MS, Setup, Site, request, site, site_with, text};
 
 /// What a memcached client would read.
 fn read(site: &Site, key: &str) -> Option<String> {

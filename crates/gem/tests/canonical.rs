@@ -1,9 +1,7 @@
 //! The repository's canonical JSON is what the engine's `JSON.stringify(JSON.parse(text))` gives,
 //! byte for byte: on this rests that an unchanged document is found unchanged.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support;
 use repository::json::canonicalize;
 use rquickjs::{Context, Function, Runtime};
 

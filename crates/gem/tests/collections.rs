@@ -1,10 +1,7 @@
 //! `[collections.NAME]` in `sarsen.toml`: settings that are there when the application is served.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Setup, load, load_error, site_with};
 use repository::{CollectionName, Durability, Settings};
-use support::{Setup, load, load_error, site_with};
 
 const SETTINGS: &str = r#"
 [collections.notes]

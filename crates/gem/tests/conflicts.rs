@@ -1,13 +1,10 @@
 //! A conflict runs the handler again: nothing is lost, nothing is done twice.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Setup, Site, request, site_with, text};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
-use support::{Setup, Site, request, site_with, text};
 
 const WORKERS: usize = 4;
 

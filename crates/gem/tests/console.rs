@@ -1,11 +1,8 @@
 //! `console` writes to the log under the target "app", within bounds.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{on_log, site};
 use gem::limits::{LOG_RECORD_BYTES_MAX, LOG_RECORDS_MAX};
 use std::sync::{Arc, Mutex};
-use support::{on_log, site};
 
 type Records = Arc<Mutex<Vec<(log::Level, String)>>>;
 

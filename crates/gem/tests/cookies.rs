@@ -1,12 +1,9 @@
 //! Cookies as handlers get, set, sign and delete them. The fields themselves are tested where they
 //! are written.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Setup, Site, request, site, site_with, text};
 use gem::limits::{COOKIES_MAX, SIGNING_KEY_AGE, SIGNING_KEYS_MAX};
 use gem::{Reply, Request};
-use support::{Setup, Site, request, site, site_with, text};
 
 const APP: &str = r#"
     app.get("/get", ({ cookies, query }) => [cookies.get(query.name) ?? null]);

@@ -1,11 +1,8 @@
 //! A page of another site cannot have a browser change something; own pages and programs can.
 //! Which request is of which kind is tested where it is decided.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Setup, Site, request, site, site_with};
 use gem::{Failure, FailureKind, Request};
-use support::{Setup, Site, request, site, site_with};
 
 const APP: &str = r#"
     app.post("/change", ({ db }) => { db.tally.add("n", 1); });

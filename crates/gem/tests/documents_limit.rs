@@ -1,10 +1,7 @@
 //! How much a handler may read and write, and that going beyond has no effect.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Setup, Site, load_error, request, site_with};
 use gem::{Failure, FailureKind};
-use support::{Setup, Site, load_error, request, site_with};
 
 const ROUTES: &str = r#"
   const doc = (n) => ({ text: "x".repeat(n) });

@@ -1,14 +1,10 @@
 //! What is known of a failed request: place, stack, causes, code, view, conflicts; and that it is
 //! kept where `sarsen errors` looks.
 
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
-
-mod support;
-
+use crate::support::{Setup, Site, folder, request, site, site_with, start, text};
 use gem::{ErrorLog, Failure, FailureKind, Report, read_errors};
 use std::fs;
 use std::sync::Arc;
-use support::{Setup, Site, folder, request, site, site_with, start, text};
 
 fn report(site: &Site, target: &str) -> Report {
     match site.send(request("GET", target)) {

@@ -1,13 +1,10 @@
 //! `fetch` of tasks, against a server that the tests run.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Setup, Site, site, site_with};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use support::{Setup, Site, site, site_with};
 
 /// A small server of HTTP/1.1: what a path is answered with, and what was asked.
 struct Peer {

@@ -1,13 +1,10 @@
 //! Limits: each ends one request, leaves no effect, and the same worker serves the next.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, START_MS, Setup, Site, folder, load, request, site, site_with, text};
 use gem::{Failure, FailureKind, Pool, PoolOptions};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::Duration;
-use support::{START_MS, Setup, Site, folder, load, request, site, site_with, text};
 
 /// With little CPU time: for tests whose requests all use it up, or next to none of it.
 fn short(routes: &str) -> Site {

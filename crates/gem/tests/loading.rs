@@ -1,10 +1,7 @@
 //! Loading: what is wrong with an application is one line that names the place.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, Setup, folder, load, load_error, start};
 use std::path::Path;
-use support::{Setup, folder, load, load_error, start};
 
 const HEAD: &str = "import { App } from \"sarsen\";\nconst app = new App();\n";
 

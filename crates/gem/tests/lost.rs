@@ -1,14 +1,11 @@
 //! More gems that cannot be interrupted than may be left to themselves. In a program of its own:
 //! what is lost here spins until that ends.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Setup, request, site_with};
 use gem::limits::LOST_WORKERS_MAX;
 use gem::{Failure, FailureKind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-use support::{Setup, request, site_with};
 
 #[test]
 fn one_more_than_may_be_lost_keeps_its_place() {

@@ -1,11 +1,8 @@
 //! Merge operations, expiry and other media types: what `db.<collection>` does beside objects.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, START_MS, Setup, Site, request, site, site_with};
 use repository::MediaType;
 use std::sync::mpsc;
-use support::{START_MS, Setup, Site, request, site, site_with};
 
 const WORKERS: usize = 4;
 

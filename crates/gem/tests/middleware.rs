@@ -1,10 +1,7 @@
 //! Middleware: before and after what it stands around, instead of it, and errors on the way.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{header, on_log, request, site, text};
 use gem::{Failure, FailureKind};
-use support::{header, on_log, request, site, text};
 
 #[test]
 fn the_order_is_that_of_an_onion() {

@@ -1,11 +1,8 @@
 //! The password helper as applications use it. What the hashes are is tested where they are made.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Site, request, site, text};
 use gem::Request;
 use gem::limits::PASSWORD_BYTES_MAX;
-use support::{Site, request, site, text};
 
 const APP: &str = r#"
     import { password } from "sarsen";

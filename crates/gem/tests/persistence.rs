@@ -1,10 +1,7 @@
 //! `db`: what a handler changed is stored, what it did not change is not, and the order of both.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, START_MS, site};
 use repository::{CollectionName, Key, MediaType};
-use support::{START_MS, site};
 
 #[test]
 fn what_a_handler_changed_in_a_document_is_stored() {

@@ -1,9 +1,6 @@
 //! Which values documents keep: dates and bytes, and every way in which an object can change.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
-use support::{Site, site, text};
+use crate::support::{self, Site, site, text};
 
 const DATE: &str = r#"{"$date":"2026-11-21T10:00:00.000Z"}"#;
 

@@ -1,12 +1,9 @@
 //! Another application takes over: between requests, as a whole, and only if it can be loaded.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{PATIENCE, Setup, Site, folder, load, on_log, request, start, text};
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc::channel;
-use support::{PATIENCE, Setup, Site, folder, load, on_log, request, start, text};
 use tempfile::TempDir;
 
 const ONE: &str = "import { App } from \"sarsen\";

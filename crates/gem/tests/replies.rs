@@ -1,11 +1,8 @@
 //! What handlers return and what they are given: routes, replies, templates and requests.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{Outcome, Setup, Site, header, request, site, site_with, text};
 use bytes::Bytes;
 use gem::{Failure, FailureKind, Reply};
-use support::{Outcome, Setup, Site, header, request, site, site_with, text};
 
 #[test]
 fn routes_are_matched_in_order_and_by_method() {

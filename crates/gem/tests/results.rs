@@ -1,10 +1,7 @@
 //! Ranges and queries: what they give, in which order, and that it cannot be changed.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{START_MS, Site, site, text};
 use repository::{CollectionName, MediaType, Settings};
-use support::{START_MS, Site, site, text};
 
 /// A route for each of these expressions, in which `n` is `db.notes`; the reply is an array.
 fn asking(expressions: &[(&str, &str)]) -> Site {

@@ -1,9 +1,6 @@
 //! Routes: patterns, methods, groups, mounted applications, and what nobody takes.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
-use support::{Site, folder, header, load_error, request, site, start, text};
+use crate::support::{self, Site, folder, header, load_error, request, site, start, text};
 
 fn send(site: &Site, method: &str, target: &str) -> (u16, String) {
     let reply = site.send(request(method, target)).unwrap();

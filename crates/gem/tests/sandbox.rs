@@ -1,11 +1,8 @@
 //! What an application tries and does not get: files, sockets, Sarsen's own modules, what is
 //! outside its folder, the collections of the server, other requests, a clock of its own. And what
 //! it may do to itself without harm to others: change every prototype there is.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
-use support::{Site, folder, request, site, start, text};
+use crate::support::{self, Site, folder, request, site, start, text};
 
 /// The answers of a handler that tries `attempts`, each an expression: what it threw, or its value.
 fn tried(attempts: &[&str]) -> Vec<String> {

@@ -1,12 +1,9 @@
 //! Handlers that read ranges and write elsewhere: whatever two of them have read together holds
 //! when both have committed (write skew and phantoms; Berenson et al., 1995, P3 and A5B).
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, PATIENCE, Setup, Site, request, site_with, text};
 use std::sync::Arc;
 use std::sync::mpsc;
-use support::{PATIENCE, Setup, Site, request, site_with, text};
 
 /// How handlers may read many documents: all give how many there are of a room.
 const COUNTS: &str = r#"

@@ -1,10 +1,7 @@
 //! Services: functions that an application binds to a collection, as its own handlers meet them.
 //! What faces do with them is tested in `crates/faces/tests/http/services.rs`.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
-use support::{START_MS, Setup, Site, load_error, request, site, site_with, text};
+use crate::support::{self, START_MS, Setup, Site, load_error, request, site, site_with, text};
 
 /// The message of the handler's failure, without the folder.
 fn failure(site: &Site, target: &str) -> String {

@@ -1,12 +1,9 @@
 //! Sessions: made on the first change, found by the cookie, prolonged by use, renewed at a log-in,
 //! gone when they expire or end, never adopted. And the messages that wait in them.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
+use crate::support::{self, START_MS, Setup, Site, header, request, site, site_with, text};
 use gem::{Reply, Request};
 use repository::MediaType;
-use support::{START_MS, Setup, Site, header, request, site, site_with, text};
 
 const APP: &str = r#"
     app.get("/count", ({ session }) => {

@@ -1,13 +1,9 @@
 //! Tasks and crons on a repository whose clock the tests move.
 
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
-
-mod support;
-
-use gem::{Cancelled, Ledger, List, TaskFigures, Was};
-use support::{
+use crate::support::{
     PATIENCE, START_MS, Setup, Site, folder, load_error, request, site, site_with, start, text,
 };
+use gem::{Cancelled, Ledger, List, TaskFigures, Was};
 
 fn figures(site: &Site, is_so: impl Fn(TaskFigures) -> bool) {
     site.wait("figures", |site| is_so(site.pool.task_figures()));

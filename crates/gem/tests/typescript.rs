@@ -1,9 +1,6 @@
 //! Applications in TypeScript: they load, they run, and every error is where it was written.
-#![allow(clippy::unwrap_used)] // A test fails by panicking.
 
-mod support;
-
-use support::{Setup, folder, load, load_error, start};
+use crate::support::{Setup, folder, load, load_error, start};
 
 const APP: &str = r#"import { App, html } from "sarsen";
 import { label, type Note } from "./lib/notes.js";

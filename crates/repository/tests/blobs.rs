@@ -1,13 +1,11 @@
 //! Blobs: deduplicated, there as long as anybody names or reads them, gone afterwards, and damage
 //! of them never silent.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::{
+    self, Place, close_and_verify, commit, configure, key, named, notes, wait_until,
+};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::{Place, close_and_verify, commit, configure, key, named, notes, wait_until};
 use repository::limits::{BLOB_WRITERS_MAX, BLOBS_LOOKED_AT_MAX, DOCUMENT_INLINE_BYTES_MAX};
 use repository::{
     BlobError, BlobHash, BlobReference, Content, MediaType, Merge, Outcome, PinnedBlob, Repository,

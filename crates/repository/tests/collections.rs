@@ -1,12 +1,10 @@
 //! What a transaction sees of collections and their indexes, and reading an index from a place on.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::bench::Bench;
-use harness::indexes::{BY_N, build, configured, delete, must_commit, number, numbers, stage};
-use harness::{configure, key, notes};
+use crate::harness::bench::Bench;
+use crate::harness::indexes::{
+    BY_N, build, configured, delete, must_commit, number, numbers, stage,
+};
+use crate::harness::{self, configure, key, notes};
 use repository::{
     CollectionName, Direction, IndexPlace, IndexRange, IndexRangeError, IndexRead, IndexValue,
     Outcome, ReadError, Settings, Transaction,

@@ -1,17 +1,13 @@
 //! Collections that are emptied and dropped: gone in one commit, for every view that comes after
 //! and for none before, and nothing left of them in the end.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use bytes::Bytes;
-use harness::bench::Bench;
-use harness::indexes::{BY_N, UNIQUE_N, build, configured, find_all, must_commit, stage};
-use harness::{
-    Place, close_and_verify, commit, configure, get, key, named, notes, put, read, verified,
+use crate::harness::bench::Bench;
+use crate::harness::indexes::{BY_N, UNIQUE_N, build, configured, find_all, must_commit, stage};
+use crate::harness::{
+    self, Place, close_and_verify, commit, configure, get, key, named, notes, put, read, verified,
     wait_until, write,
 };
+use bytes::Bytes;
 use repository::limits::{COLLECTIONS_MAX, REAP_DOCUMENTS_MAX};
 use repository::{
     CommitError, ConfigureError, Direction, Ending, IndexRange, Isolation, Kept, KeyRange,

@@ -1,12 +1,10 @@
 //! Exports and imports: what comes out goes in again, cut files and bad lines are told, and an
 //! import that was cut off goes on without doing anything twice.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::{
+    self, Place, close_and_verify, commit, configure, key, named, notes, put, read, write,
+};
 use bytes::Bytes;
-use harness::{Place, close_and_verify, commit, configure, key, named, notes, put, read, write};
 use repository::exchange::{
     Event, ExistingDocuments, ExportError, ExportFrom, ExportScope, ImportError, ImportOptions,
     Imported, KeptTimes, Line, Plain, check, export, import, read_line, resume_of,

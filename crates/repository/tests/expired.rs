@@ -1,14 +1,10 @@
 //! Documents that have expired and are kept: nobody sees them, the reaper leaves them alone, and
 //! whoever sees to them removes them.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::indexes::UNIQUE_N;
+use crate::harness::{Place, configure, key, named, wait_until};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::indexes::UNIQUE_N;
-use harness::{Place, configure, key, named, wait_until};
 use repository::{
     ExpiredPage, Kept, MediaType, Outcome, Repository, Timestamp, Transaction, verify,
 };

@@ -1,12 +1,10 @@
 //! Expiry: invisible at once, removed in the background, and nothing of it left.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::{
+    Place, close_and_verify, configure, key, named, notes, put, verified, wait_until,
+};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::{Place, close_and_verify, configure, key, named, notes, put, verified, wait_until};
 use repository::limits::REAP_DOCUMENTS_MAX;
 use repository::{Direction, KeyRange, MediaType, Outcome, Repository, Timestamp, verify};
 use std::sync::atomic::Ordering;

@@ -1,14 +1,12 @@
 //! Versions that are kept: what was there at any moment, what is trimmed and never taken for what
 //! never was, and that nothing of a history is left once it is not wanted.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::random::Random;
+use crate::harness::{
+    self, Place, close_and_verify, configure, key, notes, text, verified, wait_until,
+};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::random::Random;
-use harness::{Place, close_and_verify, configure, key, notes, text, verified, wait_until};
 use repository::limits::TRIM_ROWS_MAX;
 use repository::{
     CommitNumber, Content, Ending, MediaType, Moment, Outcome, Past, Repository, Timestamp,

@@ -1,16 +1,12 @@
 //! Building indexes on documents that are there, and clearing away those that are dropped.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use bytes::Bytes;
-use harness::bench::Bench;
-use harness::indexes::{BY_N, add, build, configured, delete, find_all, must_commit, stage};
-use harness::{
-    Place, SetAtEnd, close_and_verify, commit, configure, key, named, notes, put, verified,
+use crate::harness::bench::Bench;
+use crate::harness::indexes::{BY_N, add, build, configured, delete, find_all, must_commit, stage};
+use crate::harness::{
+    self, Place, SetAtEnd, close_and_verify, commit, configure, key, named, notes, put, verified,
     wait_built,
 };
+use bytes::Bytes;
 use repository::limits::{
     BUILD_DOCUMENTS_MAX, BUILD_ROWS_MAX, INDEX_ROWS_MAX, TRANSACTION_READS_MAX,
     TRANSACTION_ROWS_MAX,

@@ -1,12 +1,8 @@
 //! Indexes compared with a map, through checkpoints, evictions, crashes and rebuilding.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::indexes::{add, build, configured, find, numbers};
-use harness::random::Random;
-use harness::{configure, key, notes, verified};
+use crate::harness::indexes::{add, build, configured, find, numbers};
+use crate::harness::random::Random;
+use crate::harness::{configure, key, notes, verified};
 use repository::{Direction, IndexRange, IndexValue, MediaType, Outcome, Timestamp, Transaction};
 use std::collections::BTreeMap;
 

@@ -1,14 +1,12 @@
 //! Secondary indexes: what they hold, own writes, conflicts in them, and unique values.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::indexes::{
+use crate::harness::indexes::{
     BY_N, UNIQUE_N, add, configured, delete, find, find_all, must_commit, number, numbers, refused,
     stage,
 };
-use harness::{Place, close_and_verify, configure, key, notes, put, verified, wait_built};
+use crate::harness::{
+    self, Place, close_and_verify, configure, key, notes, put, verified, wait_built,
+};
 use repository::{
     Direction, IndexRange, IndexValue, Isolation, MediaType, Outcome, Timestamp, Transaction,
 };

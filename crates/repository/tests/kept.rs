@@ -1,16 +1,14 @@
 //! A data folder of format 1 that is kept: every later build must open it and find in it what was
 //! put there. `tests/kept/README.md` says how it is made and when it may be made anew.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-#[path = "kept/packed.rs"]
 mod packed;
 
+use crate::harness::bench::Bench;
+use crate::harness::indexes::{add, build, must_commit};
+use crate::harness::{
+    self, Place, configure, get, key, named, notes, put, text, verified, wait_built,
+};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::indexes::{add, build, must_commit};
-use harness::{Place, configure, get, key, named, notes, put, text, verified, wait_built};
 use packed::{pack, unpack};
 use repository::limits::VOLATILE_COMMITS_MAX;
 use repository::{

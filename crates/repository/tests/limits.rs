@@ -1,13 +1,11 @@
 //! Every bound of the repository is reached: just below works, beyond gives what `limits.rs` says
 //! and loses nothing. The table names the test of each; no bound may be missing from it.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::{
+    self, Place, commit, configure, get, key, named, notes, put, read, verified, wait_until,
+};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::{Place, commit, configure, get, key, named, notes, put, read, verified, wait_until};
 use repository::limits::*;
 use repository::{
     BeginError, CollectionName, CommitError, Direction, IndexRange, Key, KeyRange, MediaType,

@@ -1,12 +1,8 @@
 //! What is in memory while it is short, and what one transaction may keep there.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::{SetAtEnd, commit, configure, key, named, notes};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::{SetAtEnd, commit, configure, key, named, notes};
 use repository::limits::{BACKGROUND_BYTES_MAX, DOCUMENT_BYTES_MAX, TRANSACTION_READ_BYTES_MAX};
 use repository::{
     Direction, IndexState, Isolation, KeyRange, MediaType, Outcome, ReadError, StageError,

@@ -1,13 +1,9 @@
 //! Reading ranges of keys: bounds, directions and limits, own writes, memory and engine mixed,
 //! phantoms, and a comparison with a map.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::bench::Bench;
-use harness::random::Random;
-use harness::{Place, commit, key, notes, put, text, write};
+use crate::harness::bench::Bench;
+use crate::harness::random::Random;
+use crate::harness::{self, Place, commit, key, notes, put, text, write};
 use repository::limits::{RECENT_CHANGES, TRANSACTION_RANGES_MAX};
 use repository::{
     Direction, Isolation, Key, KeyRange, MediaType, Merge, Outcome, ReadError, Repository,

@@ -1,10 +1,6 @@
 //! Opening again: after a close, after a crash, after a torn write, and where data is damaged.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::{Place, commit, key, put, read, write};
+use crate::harness::{self, Place, commit, key, put, read, write};
 use repository::{
     CommitError, MediaType, OpenError, Opening, Outcome, Repository, Retention, verify,
 };

@@ -1,13 +1,9 @@
 //! Collections with a schema: whatever is written there fits it, by whichever way it came.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
+use crate::harness::bench::Bench;
+use crate::harness::indexes::{add, must_commit, stage};
+use crate::harness::{get, key, notes, put, read};
 use bytes::Bytes;
-use harness::bench::Bench;
-use harness::indexes::{add, must_commit, stage};
-use harness::{get, key, notes, put, read};
 use repository::{
     ConfigureError, MediaType, Merge, Outcome, RunError, Settings, SettingsError, StageError,
     Transaction,

@@ -1,15 +1,11 @@
 //! The settings of collections: kept, read by every write, and what each of them does.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use bytes::Bytes;
-use harness::bench::Bench;
-use harness::{
-    Place, close_and_verify, configure, get, key, named, notes, put, read, text, verified,
+use crate::harness::bench::Bench;
+use crate::harness::{
+    self, Place, close_and_verify, configure, get, key, named, notes, put, read, text, verified,
     wait_until, write,
 };
+use bytes::Bytes;
 use repository::limits::COLLECTIONS_MAX;
 use repository::{
     CollectionName, CommitError, CommitNumber, ConfigureError, Conflict, Durability, MediaType,

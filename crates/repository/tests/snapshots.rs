@@ -1,11 +1,7 @@
 //! Snapshots: everything at one commit, whatever is committed, written and merged meanwhile.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::random::Random;
-use harness::{Place, commit, configure, key, notes, put, read, wait_until, write};
+use crate::harness::random::Random;
+use crate::harness::{self, Place, commit, configure, key, notes, put, read, wait_until, write};
 use repository::limits::{SNAPSHOT_PAGE_BYTES, SNAPSHOT_PAGE_DOCUMENTS_MAX};
 use repository::{ReadError, Repository, Snapshot, SnapshotCollection, SnapshotError};
 use std::collections::BTreeMap;

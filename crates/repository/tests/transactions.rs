@@ -1,10 +1,6 @@
 //! Views, conflicts, merge operations, expiry and the serial lane, on the real store.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::{Place, commit, get, key, notes, put, read, write};
+use crate::harness::{Place, commit, get, key, notes, put, read, write};
 use repository::{
     CommitNumber, MediaType, Merge, Outcome, Repository, RunError, StageError, Timestamp,
 };

@@ -1,12 +1,8 @@
 //! Verify on damaged repositories: it never says clean where something is lost, never gives up
 //! because of damage, and names what is gone.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::random::Random;
-use harness::{Place, commit, configure, key, notes, put, read, wait_built, write};
+use crate::harness::random::Random;
+use crate::harness::{self, Place, commit, configure, key, notes, put, read, wait_built, write};
 use repository::{Options, Repository, Timestamp, VerifyReport, verify};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,8 @@
 //! Views: listed while they are open, and refused when they hold back versions for too long.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
-
-mod harness;
-
-use harness::bench::Bench;
-use harness::random::Random;
-use harness::{Place, get, key, notes, put, wait_until, write};
+use crate::harness::bench::Bench;
+use crate::harness::random::Random;
+use crate::harness::{self, Place, get, key, notes, put, wait_until, write};
 use repository::limits::{VIEW_AGE_MAX_MS, VIEW_AGE_MAX_UNDER_PRESSURE_MS};
 use repository::{
     CommitError, CommitNumber, Direction, IndexRange, KeyRange, OpenViews, Outcome, ReadError,

@@ -28,6 +28,11 @@ const WORKERS: usize = 10;
 /// Users who ask for a feed again.
 const READERS: usize = 32;
 
+/// Publications and entries follow from the seed: those of the warm-up are others than those that
+/// are measured.
+const WARM_UP_SEED: &str = "1";
+const SEED: &str = "2";
+
 /// Scenarios that are only of use here.
 const SCENARIOS: [(&str, &str); 3] = [
     ("dav.toml", include_str!("dav.toml")),
@@ -152,29 +157,33 @@ impl AtomPub {
         let server = Running::start(side, self, &data).map_err(|error| error.to_string())?;
         // What is compiled when it is first used has been used.
         let times = if side == Side::Abdera { 20 } else { 1 };
-        self.post(&server, 1, 100 * times)?;
+        self.post(&server, 1, 100 * times, WARM_UP_SEED)?;
         Ok(server)
     }
 
     fn measure(&self, side: Side, load: Load) -> Result<Sample, String> {
         let server = self.start(side)?;
         match load {
-            Load::Post(groups) => self.post(&server, groups, self.options.posts),
+            Load::Post(groups) => self.post(&server, groups, self.options.posts, SEED),
             Load::Again => self.read(&server, 100, true),
         }
     }
 
     /// So many entries by each worker of these groups, in publications of their own.
-    fn post(&self, server: &Running, groups: usize, posts: usize) -> Result<Sample, String> {
+    fn post(
+        &self,
+        server: &Running,
+        groups: usize,
+        posts: usize,
+        seed: &str,
+    ) -> Result<Sample, String> {
         let (users, posts) = ((groups * WORKERS).to_string(), format!("posts={posts}"));
         let dav = self.folder.join("dav.toml");
         let scenario = match server.side {
             Side::Dav => dav.as_path(),
             Side::Sarsen | Side::Abdera => Path::new("atompub-post"),
         };
-        // Publications of the run before have entries of the same seed.
-        let seed = format!("{}{}", users, posts.len());
-        self.lab(server, scenario, &["--users", &users, "--set", &posts, "--seed", &seed])
+        self.lab(server, scenario, &["--users", &users, "--set", &posts, "--seed", seed])
     }
 
     /// The feed of a publication of so many entries, by users who have it, or who have not.
