@@ -92,6 +92,7 @@ test: setup
 	@scripts/setup.sh $(TEST_PROGRAMS)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(MAKE) built-for-tests
 	cargo xtask tidy
 	$(MAKE) conformance
 	$(MAKE) types

@@ -102,7 +102,7 @@ fn the_session_in_the_readme_is_real() {
     let server = Site::bare().start();
     let mut client = Client::connect(server.address()).expect("a connection");
     let examples = examples(&readme);
-    assert_eq!(examples.len(), 7);
+    assert_eq!(examples.len(), 10);
     for example in &examples {
         check(example, &send(example, &mut client));
     }
