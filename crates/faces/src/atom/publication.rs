@@ -7,6 +7,7 @@ use crate::preconditions::Preconditions;
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{Document, KeyRandomness, MediaType, ReadError, Transaction};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -122,33 +123,57 @@ impl Publication {
     }
 
     fn from_document(name: &str, document: &Document) -> Self {
-        let json: Value = serde_json::from_slice(&document.body).unwrap_or_default();
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let category = |one: &Value| Category {
-            term: text(&one["term"]).unwrap_or_default(),
-            scheme: text(&one["scheme"]),
-            label: text(&one["label"]),
-        };
-        let categories = &json["categories"];
+        let stored: Stored = serde_json::from_slice(&document.body).unwrap_or_default();
+        let StoredCategories { fixed: is_fixed, scheme, list } = stored.categories;
+        let category = |StoredCategory { term, scheme, label }| Category { term, scheme, label };
+        let list = list.into_iter().map(category).collect();
         Self {
             name: name.to_owned(),
-            id: text(&json["id"]).unwrap_or_default(),
-            title: text(&json["title"]).unwrap_or_default(),
-            subtitle: text(&json["subtitle"]),
-            author: text(&json["author"]),
-            lang: text(&json["lang"]),
-            accepts: json["accepts"].as_array().into_iter().flatten().filter_map(text).collect(),
-            categories: Categories {
-                href: None,
-                is_fixed: categories["fixed"] == true,
-                scheme: text(&categories["scheme"]),
-                list: categories["list"].as_array().into_iter().flatten().map(category).collect(),
-            },
-            is_strict: json["strict"] == true,
-            is_private: json["private"] == true,
-            made: json["made"].as_u64().unwrap_or(0),
+            id: stored.id,
+            title: stored.title,
+            subtitle: stored.subtitle,
+            author: stored.author,
+            lang: stored.lang,
+            accepts: stored.accepts,
+            categories: Categories { href: None, is_fixed, scheme, list },
+            is_strict: stored.strict,
+            is_private: stored.private,
+            made: stored.made,
         }
     }
+}
+
+/// As `Publication::to_json` writes it. Each request reads it: by its type, since a tree of values
+/// takes four times as long.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Stored {
+    id: String,
+    title: String,
+    subtitle: Option<String>,
+    author: Option<String>,
+    lang: Option<String>,
+    accepts: Vec<String>,
+    categories: StoredCategories,
+    strict: bool,
+    private: bool,
+    made: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StoredCategories {
+    fixed: bool,
+    scheme: Option<String>,
+    list: Vec<StoredCategory>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StoredCategory {
+    term: String,
+    scheme: Option<String>,
+    label: Option<String>,
 }
 
 /// The path of something of a publication.

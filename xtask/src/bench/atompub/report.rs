@@ -35,11 +35,16 @@ impl Sample {
         let figure =
             |value: &Value, name: &str| value.as_f64().ok_or(format!("the report has no {name}"));
         let cpu = &report["cpu_us_per_request"];
+        // Of several processes there is what was observed of them.
+        let server = match &cpu["server"] {
+            Value::Null => &report["cost"]["server"]["cpu_us_per_operation"],
+            of_one => of_one,
+        };
         let rate = figure(&report["requests_per_second"], "requests_per_second")?;
         Ok(Self {
             rate,
             seconds: figure(&report["successes"], "successes")? / rate,
-            server_us: figure(&cpu["server"], "CPU time of the server")?,
+            server_us: figure(server, "CPU time of the server")?,
             generator_us: figure(&cpu["generator"], "CPU time of the generator")?,
             p99_ms: report["response_ms"]["p99"].as_f64(),
         })
@@ -74,8 +79,8 @@ pub fn render(rows: &[Row], bench: &AtomPub) -> String {
     let mut text = format!(
         "{}, commit {}. {} Medians of {} interleaved rounds, lowest and highest in brackets; the \
          server has core {}, the generator core {}. {}.\n\n\
-         Groups of {WORKERS} workers, each of which makes a publication and posts {} entries of \
-         about 620 bytes to it, one after the other. 2008: mod_atom on a T2000 (8 cores, 32 \
+         Groups of {WORKERS} workers, each of which makes a publication and posts {} entries ({} to \
+         others) of about 620 bytes to it, one after the other. 2008: mod_atom on a T2000 (8 cores, 32 \
          threads), clients over a network, 100 entries each, nothing claimed about durability.\n\n\
          | groups | server | POST/s | CPU µs/POST | p99 ms | s | scaling | generator CPU µs | \
          2008 POST/s |\n\
@@ -87,7 +92,8 @@ pub fn render(rows: &[Row], bench: &AtomPub) -> String {
         super::CORES[0],
         super::CORES[1],
         versions.join("; "),
-        bench.options.posts,
+        bench.posts(Side::Sarsen),
+        bench.posts(Side::Abdera),
     );
     for (groups, rate_2008) in ROWS_2008 {
         for row in rows.iter().filter(|row| row.load == Load::Post(groups)) {

@@ -156,7 +156,7 @@ fn dav(data: &Path, port: u16) -> Result<Command, BenchError> {
     };
     made(&data.join("locks"))?;
     made(&files)?;
-    let modules = ["mpm_event", "authz_core", "dav", "dav_fs", "unixd"];
+    let modules = ["mpm_event", "authz_core", "dav", "dav_fs"];
     let loaded: String = modules
         .iter()
         .map(|name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"))
@@ -165,7 +165,8 @@ fn dav(data: &Path, port: u16) -> Result<Command, BenchError> {
     let text = format!(
         "{loaded}ServerRoot {place}\nServerName localhost\nListen 127.0.0.1:{port}\nUser www-data\n\
          Group www-data\nPidFile {place}/pid\nErrorLog {place}/errors\nLogLevel warn\n\
-         KeepAlive On\nMaxKeepAliveRequests 0\nDocumentRoot {place}/files\n\
+         KeepAlive On\nKeepAliveTimeout 60\nMaxKeepAliveRequests 0\nServerLimit 1\nStartServers 1\n\
+         ThreadsPerChild 64\nMaxRequestWorkers 64\nMaxSpareThreads 64\nDocumentRoot {place}/files\n\
          DavLockDB {place}/locks/db\n<Directory {place}/files>\nDav On\nRequire all granted\n\
          </Directory>\n"
     );
