@@ -77,17 +77,23 @@ pub fn render(rows: &[Row], bench: &AtomPub) -> String {
     let versions: Vec<String> =
         bench.options.sides.iter().map(|side| side.version(bench)).collect();
     let mut text = format!(
-        "{}, commit {}. {} Medians of {} interleaved rounds, lowest and highest in brackets; the \
-         server has core {}, the generator core {}. {}.\n\n\
-         Groups of {WORKERS} workers, each of which makes a publication and posts {} entries ({} to \
-         others) of about 620 bytes to it, one after the other. 2008: mod_atom on a T2000 (8 cores, 32 \
-         threads), clients over a network, 100 entries each, nothing claimed about durability.\n\n\
+        "{}, commit {}. {} `cargo xtask bench-atompub {} {} --posts {} --largest {}`. Medians of \
+         {} interleaved rounds, lowest and highest in brackets; the server has core {}, the \
+         generator core {}. {}.\n\n\
+         Groups of {WORKERS} workers, each of which makes a publication and posts {} entries ({} \
+         to others) of about 620 bytes to it, one after the other. 2008: mod_atom on a T2000 (8 \
+         cores, 32 threads), clients over a network, 100 entries each, nothing claimed about \
+         durability.\n\n\
          | groups | server | POST/s | CPU µs/POST | p99 ms | s | scaling | generator CPU µs | \
          2008 POST/s |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
         said("date", &["-u", "+%Y-%m-%d"]),
         said("git", &["describe", "--always", "--dirty", "--abbrev=7"]),
         machine(),
+        bench.rounds,
+        bench.seconds,
+        bench.options.posts,
+        bench.options.largest,
         bench.rounds,
         super::CORES[0],
         super::CORES[1],
