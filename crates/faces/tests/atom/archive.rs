@@ -185,7 +185,10 @@ fn rfc5005_4_many_edits_do_not_come_between_the_feed_and_its_archive() {
 fn rfc5005_4_parts_that_are_none() {
     let site = Site::start();
     publish(&site, "blog", "A");
-    let one = ok(&site, "/atom/blog/archive/1");
+    // One time among 32 begins a part; before the others there is the part that has the number 1.
+    let documents = walk(&site);
+    assert_eq!(documents.len(), 2, "{documents:?}");
+    let one = ok(&site, &documents[1].0);
     assert!(!read_feed(&one.body).is_archive, "it is not finished");
     for number in ["2", "3", "4", "18446744073709551615", "18446744073709551616", "0", "x"] {
         let at = format!("/atom/blog/archive/{number}");
