@@ -2,7 +2,7 @@
 //! their addresses nor what they have changes while entries arrive.
 //!
 //! A part begins with an entry whose time is one of those that `begins` picks, one among 32, and
-//! ends before the next of these. So nothing has to be counted or kept, to find a part takes as
+//! ends before the next of these; the first begins with the first entry, whatever its time. So nothing has to be counted or kept, to find a part takes as
 //! long whatever is before it, and an entry that arrives changes the last part only. That one is
 //! not an archive yet. What is deleted leaves its place, so that no part begins elsewhere for it.
 //!
@@ -63,7 +63,8 @@ pub(crate) fn part(
         let found = rows::scan(tx, names, at, (Some(from), None), ascending)?;
         let is_last = found.len() < BATCH;
         for place in found {
-            if place.0 > beginning && begins(place.0) {
+            let is_first = beginning == FIRST && part.rows.is_empty();
+            if place.0 > beginning && begins(place.0) && !is_first {
                 part.next = Some(place);
                 return Ok(part);
             }
@@ -94,7 +95,12 @@ pub(crate) fn before(
         let count = found.len();
         for (edited, document) in found {
             if begins(edited) {
-                return Ok(Some((edited, Some(document))));
+                let first = (Direction::Ascending, 1);
+                let first = rows::scan(tx, names, at, (None, Some(edited)), first)?;
+                return Ok(Some(match first.is_empty() {
+                    true => (FIRST, None),
+                    false => (edited, Some(document)),
+                }));
             }
             to = Some(edited);
         }

@@ -86,7 +86,8 @@ fn rfc5023_13_drafts_are_in_no_feed_and_on_no_page() {
                  </app:control>";
     let hidden = an_entry("Hidden", draft);
     let member = path(&site.ask(&post("blog", "Slug: hidden\r\n", &hidden)));
-    let places = ["feed", "feed.rss", "feed.json", "changes", "archive/1", ""];
+    // Its entries may be in two parts of the archive: archive.rs has that.
+    let places = ["feed", "feed.rss", "feed.json", "changes", ""];
     let is_told = |title: &str| {
         places.map(|of| {
             let at = format!("/atom/blog/{of}");
@@ -95,14 +96,14 @@ fn rfc5023_13_drafts_are_in_no_feed_and_on_no_page() {
             reply.body.contains(title)
         })
     };
-    assert_eq!(is_told("Hidden"), [false; 6]);
-    assert_eq!(is_told("Public"), [true; 6]);
+    assert_eq!(is_told("Hidden"), [false; 5]);
+    assert_eq!(is_told("Public"), [true; 5]);
     assert_eq!(site.ask(&get("/atom/blog/pages/hidden")).status, 404);
     assert_eq!(site.ask(&put(&member, "", &an_entry("Hidden", ""))).status, 200);
-    assert_eq!(is_told("Hidden"), [true; 6], "published");
+    assert_eq!(is_told("Hidden"), [true; 5], "published");
     assert_eq!(site.ask(&get("/atom/blog/pages/hidden")).status, 200);
     assert_eq!(site.ask(&put(&member, "", &hidden)).status, 200);
-    assert_eq!(is_told("Hidden"), [false; 6], "withdrawn");
+    assert_eq!(is_told("Hidden"), [false; 5], "withdrawn");
     assert_eq!(site.ask(&get("/atom/blog/pages/hidden")).status, 404);
     site.ask(&delete(&member, ""));
     assert_eq!(site.ask(&get("/atom/blog/pages/hidden")).status, 410, "RFC 5023 §5.4.3");
