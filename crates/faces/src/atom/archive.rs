@@ -2,9 +2,10 @@
 //! their addresses nor what they have changes while entries arrive.
 //!
 //! A part begins with an entry whose time is one of those that `begins` picks, one among 32, and
-//! ends before the next of these; the first begins with the first entry, whatever its time. So nothing has to be counted or kept, to find a part takes as
-//! long whatever is before it, and an entry that arrives changes the last part only. That one is
-//! not an archive yet. What is deleted leaves its place, so that no part begins elsewhere for it.
+//! ends before the next of these; the first begins with the first entry, whatever its time. So
+//! nothing has to be counted or kept, to find a part takes as long whatever is before it, and an
+//! entry that arrives changes the last part only. That one is not an archive yet. What is deleted
+//! leaves its place, so that no part begins elsewhere for it.
 //!
 //! Who commits later than others that have a later time (by parts of a millisecond) may come into a
 //! part that was finished. It is in the feed all the same, by its edit.
