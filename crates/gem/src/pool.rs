@@ -218,8 +218,6 @@ impl Pool {
         // While the workers finish, one may still have to be replaced.
         self.workforce.join();
         self.watchdog.lock().take();
-        // One that was put in another's place meanwhile.
-        self.workforce.join();
         self.workforce.asides.stop();
         if let Some(cached) = &self.workforce.shared.cached {
             cached.stop();

@@ -6,7 +6,7 @@
 //! answered by its worker, with its commit, or by the watchdog, without one.
 
 use crate::exchange::Respond;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 const IDLE: u64 = 0;
@@ -32,6 +32,9 @@ pub(crate) struct Seat {
     function: Mutex<String>,
     /// Whoever takes it answers.
     respond: Mutex<Option<Respond>>,
+    /// Nobody sits there any more, nor is to.
+    left: Mutex<bool>,
+    emptied: Condvar,
 }
 
 /// No route.
@@ -41,6 +44,23 @@ impl Seat {
     /// Said once, by the worker's thread.
     pub(crate) fn sit(&self) {
         self.thread.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+    }
+
+    /// Says that its worker has ended, or is not to be waited for any more.
+    pub(crate) fn leave(&self) {
+        *self.left.lock() = true;
+        self.emptied.notify_all();
+    }
+
+    /// Whether that was said.
+    pub(crate) fn is_left(&self) -> bool {
+        *self.left.lock()
+    }
+
+    /// Waits until that is said.
+    pub(crate) fn wait_left(&self) {
+        let mut left = self.left.lock();
+        self.emptied.wait_while(&mut left, |left| !*left);
     }
 
     /// Begins to serve; there is no `respond` where the work answers by itself.

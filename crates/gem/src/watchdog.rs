@@ -75,6 +75,8 @@ fn look(workforce: &Workforce, seen: &mut Vec<Seen>) {
             continue;
         }
         if let Some(respond) = seat.take(running) {
+            // What its successor does is numbered from the beginning again.
+            *seen = Seen::default();
             lower(seat.thread());
             workforce.replace((place, seat), route, respond);
         }

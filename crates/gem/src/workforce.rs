@@ -16,7 +16,7 @@ use crate::worker::{Served, Shared, Worker, panic_text};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,7 @@ impl Workforce {
             .name(format!("gem-{number}"))
             .stack_size(THREAD_STACK_BYTES)
             .spawn(move || {
+                let _left = Left(&own);
                 let worker = Worker::start(shared, Arc::clone(&own), figures);
                 if work(worker, (&queue, &asides), &own, started).is_err() {
                     lost.fetch_sub(1, Ordering::Relaxed);
@@ -84,7 +85,8 @@ impl Workforce {
         Ok(Place { seat, tally, thread })
     }
 
-    /// Answers for the worker at `number`, which has lost its seat, and puts another in its place.
+    /// Puts another in the place of the worker at `number`, which has lost its seat, and answers
+    /// for it.
     pub(crate) fn replace(
         &self,
         (number, seat): (usize, &Seat),
@@ -103,6 +105,7 @@ impl Workforce {
         let failure = FailureKind::CpuLimit.with(Fault::new(message, view));
         let app = self.shared.current.get();
         let keeper = Keeper { errors: self.shared.errors.as_deref(), sources: &app.sources };
+        self.succeed(number, seat);
         let failure = keeper.keep(failure, |report| {
             let route = self.shared.names.lock().get(route).cloned();
             report.handler = route.unwrap_or_else(|| seat.function());
@@ -111,6 +114,9 @@ impl Workforce {
         if let Some(respond) = respond {
             hand_over(respond, Err(failure));
         }
+    }
+
+    fn succeed(&self, number: usize, seat: &Seat) {
         let mut places = self.places.lock();
         let Some(place) = places.get_mut(number) else { return };
         // It may be in the serial lane, where others would wait for it.
@@ -118,12 +124,13 @@ impl Workforce {
         if seat.is_at_task() {
             self.queue.task_done(self.cpu_limit());
         }
-        let (started, _nobody_waits) = sync_channel(1);
+        let (started, _) = sync_channel(1);
         match self.hire(number, Arc::clone(&place.tally), &started) {
             // The thread of the one before goes on by itself.
             Ok(successor) => *place = successor,
             Err(error) => log::error!("a gem was lost and cannot be replaced: {error}"),
         }
+        seat.leave();
     }
 
     pub(crate) fn seats(&self) -> Vec<Arc<Seat>> {
@@ -160,14 +167,28 @@ impl Workforce {
         figures::sum(tallies.iter().map(|tally| &**tally))
     }
 
-    /// Waits for the workers, once the queue is closed; not for those that lost their seats.
+    /// Waits for the workers, once the queue is closed; not for those that lost their seats, but
+    /// for who is put in their places. So these are there until the last has left.
     pub(crate) fn join(&self) {
+        let next = || self.seats().into_iter().find(|seat| !seat.is_left());
+        while let Some(seat) = next() {
+            seat.wait_left();
+        }
         let places = std::mem::take(&mut *self.places.lock());
-        for place in places {
+        for place in places.into_iter().filter(|place| !place.seat.is_lost()) {
             if let Err(panic) = place.thread.join() {
                 log::error!("a worker ended in a panic: {}", panic_text(&*panic));
             }
         }
+    }
+}
+
+/// Leaves the seat at the end of its worker's thread, whatever that is.
+struct Left<'a>(&'a Seat);
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 
@@ -182,8 +203,11 @@ fn work(
         Err(error) => (None, Err(error)),
     };
     seat.sit();
-    // Nobody listens if another worker has failed already; then the queue is closed, too.
-    let _ = started.send(outcome);
+    // Nobody listens if another worker has failed already, which is an error as well, or if there
+    // is no other to hear of it.
+    if let Err(SendError(Err(error))) = started.send(outcome) {
+        log::error!("a gem could not start: {error}");
+    }
     drop(started);
     let Some(mut worker) = worker else { return Ok(()) };
     let mut generation = 0; // The queue's first.

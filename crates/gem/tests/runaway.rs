@@ -137,6 +137,32 @@ fn others_are_served_while_one_spins_and_a_poisoned_request_comes_again() {
     assert_eq!((fine.took.count(), fine.failed, fine.writes), (3, 0, 3));
 }
 
+/// Nor is the end waited for by more than the watchdog needs, and what waited in the queue is done.
+#[test]
+fn a_pool_stops_while_one_cannot_be_interrupted() {
+    for _ in 0..3 {
+        let site = site(STUBBORN, 1);
+        let (sender, outcomes) = mpsc::channel();
+        for path in ["/runaway", "/runaway", "/fine"] {
+            let sender = sender.clone();
+            let respond = Box::new(move |outcome| sender.send(outcome).unwrap());
+            assert!(site.pool.submit(request("GET", path), respond).is_ok());
+        }
+        let (stopped, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            site.pool.stop();
+            stopped.send(()).unwrap();
+        });
+        ended.recv_timeout(Duration::from_secs(120)).expect("it stops");
+        for _ in 0..2 {
+            let outcome = outcomes.try_recv().unwrap();
+            let is_stopped = matches!(outcome, Err(Failure { kind: FailureKind::CpuLimit, .. }));
+            assert!(is_stopped, "{outcome:?}");
+        }
+        assert!(outcomes.try_recv().unwrap().is_ok());
+    }
+}
+
 /// Half of the gems work on tasks; a lost one is none of them any more.
 #[test]
 fn tasks_go_on_where_one_cannot_be_interrupted() {
