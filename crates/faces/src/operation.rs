@@ -9,7 +9,7 @@ use bytes::Bytes;
 use query::{Listed, Query};
 use repository::{
     CollectionName, CommitNumber, Document, Durability, Ending, Isolation, Key, KeyRandomness,
-    MediaType, Moment, PinnedBlob,
+    MediaType, Moment, PinnedBlob, Timestamp,
 };
 use std::sync::Arc;
 
@@ -138,6 +138,8 @@ pub(crate) struct Executed {
     /// The newest commit that the outcome shows: its own, or that of the view. `None` where it is
     /// not about documents.
     pub commit: Option<CommitNumber>,
+    /// The time of that view.
+    pub time: Timestamp,
     /// What the outcome promises, if it wrote.
     pub durability: Option<Durability>,
 }

@@ -55,7 +55,7 @@ impl Preconditions {
         }
         let unchanged = match (&self.none_matches, self.modified_since_s) {
             (Some(versions), _) => versions.contain(Some(current)),
-            (None, Some(since_s)) => seconds(current.updated) <= since_s,
+            (None, Some(since_s)) => over_s(current.updated) <= since_s,
             (None, None) => false,
         };
         if unchanged { Verdict::NotModified } else { Verdict::Proceed }
@@ -82,15 +82,27 @@ impl Preconditions {
     fn guard_holds(&self, current: Option<&Document>) -> bool {
         match (&self.matches, self.unmodified_since_s, current) {
             (Some(versions), _, _) => versions.contain(current),
-            (None, Some(since_s), Some(document)) => seconds(document.updated) <= since_s,
+            (None, Some(since_s), Some(document)) => over_s(document.updated) <= since_s,
             (None, _, _) => true,
         }
     }
 }
 
-/// HTTP dates have whole seconds; Last-Modified is rounded down in the same way.
-fn seconds(time: Timestamp) -> u64 {
-    time.0 / 1_000
+/// What Last-Modified says, in seconds since 1970, of what was written at `updated` and read on a
+/// view of `seen`.
+///
+/// HTTP dates have whole seconds, and in one second there may be many writes. So what was written
+/// is as it is since the second after it. Until that is over another write may still be told the
+/// same time: then the second of the write itself is told, and taken by no condition (RFC 9110
+/// §8.8.2.2 has such a date for a weak validator).
+pub(crate) fn last_modified_s(updated: Timestamp, seen: Timestamp) -> u64 {
+    let over_s = over_s(updated);
+    if seen.0 / 1_000 > over_s { over_s } else { over_s - 1 }
+}
+
+/// The second that follows a write: who knows the document at it knows of the write.
+fn over_s(updated: Timestamp) -> u64 {
+    updated.0 / 1_000 + 1
 }
 
 #[cfg(test)]
@@ -144,20 +156,40 @@ mod tests {
     }
 
     #[test]
-    fn rfc9110_13_1_3_if_modified_since_has_whole_seconds() {
+    fn rfc9110_13_1_3_if_modified_since() {
         let since = |s| Preconditions { modified_since_s: Some(s), ..Preconditions::default() };
-        assert_eq!(since(10).for_read(&document()), Verdict::NotModified);
-        assert_eq!(since(9).for_read(&document()), Verdict::Proceed);
+        assert_eq!(since(11).for_read(&document()), Verdict::NotModified);
+        assert_eq!(since(10).for_read(&document()), Verdict::Proceed, "it was written in that one");
         assert_eq!(since(10).for_write(Some(&document())), Verdict::Proceed, "reads only");
     }
 
     #[test]
     fn rfc9110_13_1_4_if_unmodified_since() {
         let since = |s| Preconditions { unmodified_since_s: Some(s), ..Preconditions::default() };
-        assert_eq!(since(10).for_write(Some(&document())), Verdict::Proceed);
-        assert_eq!(since(9).for_write(Some(&document())), Verdict::Failed);
-        assert_eq!(since(9).for_write(None), Verdict::Proceed, "no date to compare");
-        assert_eq!(since(9).for_read(&document()), Verdict::Failed);
+        assert_eq!(since(11).for_write(Some(&document())), Verdict::Proceed);
+        assert_eq!(since(10).for_write(Some(&document())), Verdict::Failed);
+        assert_eq!(since(10).for_write(None), Verdict::Proceed, "no date to compare");
+        assert_eq!(since(10).for_read(&document()), Verdict::Failed);
+    }
+
+    /// Whatever date was told, a later write is after it; and when nothing is written any more, the
+    /// date that is told holds.
+    #[test]
+    fn rfc9110_8_8_2_2_a_date_that_was_told_is_of_one_write() {
+        let at = |ms| Document { updated: Timestamp(ms), ..document() };
+        let since = |s| Preconditions { modified_since_s: Some(s), ..Preconditions::default() };
+        for written in (5_000..7_000).step_by(250) {
+            for seen in (written..written + 4_000).step_by(250) {
+                let told = last_modified_s(Timestamp(written), Timestamp(seen));
+                assert!(told <= seen / 1_000, "a date of the future");
+                for again in (seen..seen + 2_000).step_by(250) {
+                    assert_eq!(since(told).for_read(&at(again)), Verdict::Proceed);
+                }
+                let is_over = seen >= written + 3_000;
+                let same = since(told).for_read(&at(written)) == Verdict::NotModified;
+                assert!(same || !is_over, "{told} of {written} at {seen}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! lane, in which it must finish.
 
 use crate::conflict::Place;
-use crate::document::CommitNumber;
+use crate::document::{CommitNumber, Timestamp};
 use crate::durability::Durability;
 use crate::errors::{BeginError, CommitError};
 use crate::lane::Turn;
@@ -19,6 +19,8 @@ pub struct Ran<T> {
     pub value: T,
     /// A reply may leave when `durable >= wait_for`: max(view, own commit).
     pub wait_for: CommitNumber,
+    /// The time of the view. What it does not see is later, but for what was becoming visible.
+    pub time: Timestamp,
     /// Own commit, if anything was written.
     pub committed: Option<CommitNumber>,
     /// What durable means for it: the strongest of the collections that were written.
@@ -163,14 +165,14 @@ impl Repository {
         conflicts: u32,
     ) -> Result<Try<T>, RunError<E>> {
         let (mut transaction, value) = body(self.begin().map_err(RunError::Begin)?);
-        let view = transaction.view();
+        let (view, time) = (transaction.view(), transaction.time());
         let value = value.map_err(|error| {
             self.store.counters.aborted.fetch_add(1, Ordering::Relaxed);
             RunError::Body { error, wait_for: view }
         })?;
         let durability = transaction.durability();
         let done = |value, wait_for, committed| {
-            Ok(Try::Done(Ran { value, wait_for, committed, durability, conflicts }))
+            Ok(Try::Done(Ran { value, wait_for, time, committed, durability, conflicts }))
         };
         // One that was abandoned meanwhile is a transaction like any other.
         let in_lane = lane.is_some_and(Turn::is_held);

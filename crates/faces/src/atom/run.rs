@@ -4,7 +4,7 @@
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use repository::{
-    Attempt, CommitNumber, Durability, Isolation, Ran, Repository, RunError, Transaction,
+    Attempt, CommitNumber, Durability, Isolation, Ran, Repository, RunError, Timestamp, Transaction,
 };
 use std::sync::Arc;
 
@@ -37,8 +37,18 @@ pub(crate) struct Done<T> {
     pub value: T,
     /// The commit, or what the view was of.
     pub commit: CommitNumber,
+    /// The time of that view.
+    pub time: Timestamp,
     /// What it promises, if it wrote.
     pub durability: Option<Durability>,
+}
+
+impl<T> Done<T> {
+    /// The same, but for what it gives.
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Done<U> {
+        let Self { value, commit, time, durability } = self;
+        Done { value: change(value), commit, time, durability }
+    }
 }
 
 /// Does `work`, which reads what was sent and runs its transaction. `is_long`: reading alone would
@@ -93,7 +103,8 @@ async fn finish<T>(
         Ok(ran) => {
             reactor.gate.durable(ran.wait_for).await?;
             let durability = ran.committed.map(|_| ran.durability);
-            return Ok(Done { value: ran.value, commit: ran.wait_for, durability });
+            let Ran { value, wait_for: commit, time, .. } = ran;
+            return Ok(Done { value, commit, time, durability });
         }
         Err(RunError::Body { error, wait_for }) => (error, wait_for),
         Err(RunError::Begin(error)) => return Err(error.into()),

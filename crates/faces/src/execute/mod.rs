@@ -153,14 +153,16 @@ fn is_over_own(conflict: &Conflict) -> bool {
 /// One try, and the report if it lost.
 fn run_once(repository: &Repository, body: &mut impl Body) -> RunResult {
     let tx = repository.begin().map_err(|error| End::Refused(RunError::Begin(error)))?;
-    let wait_for = tx.view();
+    let (wait_for, time) = (tx.view(), tx.time());
     let (tx, value) = body(tx);
     let value = value.map_err(|error| End::Refused(RunError::Body { error, wait_for }))?;
     let durability = tx.durability();
-    let done = |wait_for, committed| Ran { value, wait_for, committed, durability, conflicts: 0 };
+    let done = |wait_for, committed| {
+        Ok(Ran { value, wait_for, time, committed, durability, conflicts: 0 })
+    };
     match tx.commit().map_err(|error| End::Refused(RunError::Commit(error)))? {
-        repository::Outcome::Committed(number) => Ok(done(number, Some(number))),
-        repository::Outcome::Unchanged(view) => Ok(done(view, None)),
+        repository::Outcome::Committed(number) => done(number, Some(number)),
+        repository::Outcome::Unchanged(view) => done(view, None),
         repository::Outcome::Conflict(conflict) => Err(End::Lost(conflict)),
         repository::Outcome::Duplicate(duplicate) => {
             Err(End::Refused(RunError::Duplicate { duplicate, wait_for }))
@@ -200,5 +202,5 @@ fn conclude(ran: Ran<Staged>) -> Executed {
         Some((commit, durability)) => (commit, Some(durability)),
         None => (ran.wait_for, durability),
     };
-    Executed { outcome: ran.value.outcome, commit: Some(commit), durability }
+    Executed { outcome: ran.value.outcome, commit: Some(commit), time: ran.time, durability }
 }

@@ -92,8 +92,10 @@ impl Tell {
     }
 
     fn send(&self, result: RunResult) {
-        // Nobody listens if the client has gone.
-        let _ = self.0.lock().take().map(|sender| sender.send(result));
+        if let Some(sender) = self.0.lock().take() {
+            // Nobody listens if the client has gone.
+            let _ = sender.send(result);
+        }
     }
 }
 

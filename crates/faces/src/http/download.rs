@@ -12,20 +12,20 @@ use bytes::Bytes;
 use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
-use repository::{BlobReader, CommitNumber, Document, PinnedBlob};
+use repository::{BlobReader, CommitNumber, Document, PinnedBlob, Timestamp};
 use std::io;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// The document, whose content is in it, or the part of it that is wanted.
+/// The document, whose content is in it, or the part of it that is wanted. `read`: on which view.
 pub(super) fn inline(
     document: &Document,
-    commit: Option<CommitNumber>,
+    read: (Option<CommitNumber>, Timestamp),
     parts: &Parts,
 ) -> Response<Outgoing> {
-    let (mut response, wanted) = describe(document, commit, parts);
+    let (mut response, wanted) = describe(document, read, parts);
     *response.body_mut() = Outgoing::from(match wanted {
         Some(part) => document.body.slice(part),
         None => Bytes::new(),
@@ -36,11 +36,11 @@ pub(super) fn inline(
 /// The same of a document whose content is a blob.
 pub(super) async fn blob(
     (document, blob): (&Document, PinnedBlob),
-    commit: Option<CommitNumber>,
+    read: (Option<CommitNumber>, Timestamp),
     parts: &Parts,
     reactor: &Reactor,
 ) -> Result<Response<Outgoing>, Problem> {
-    let (mut response, wanted) = describe(document, commit, parts);
+    let (mut response, wanted) = describe(document, read, parts);
     if let Some(part) = wanted {
         *response.body_mut() = pieces(blob, part, parts, reactor).await?;
     }
@@ -91,12 +91,12 @@ async fn pieces(
 /// Status and fields, and what of the content is wanted; `None`: nothing that there is.
 fn describe(
     document: &Document,
-    commit: Option<CommitNumber>,
+    read: (Option<CommitNumber>, Timestamp),
     parts: &Parts,
 ) -> (Response<Outgoing>, Option<Range<usize>>) {
     let mut response = Response::new(Outgoing::default());
     let headers = response.headers_mut();
-    reply::describe_found(document, commit, headers);
+    reply::describe_found(document, read, headers);
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let length = usize::try_from(document.length()).unwrap_or(usize::MAX);
     let tag = headers.get(ETAG).cloned();

@@ -94,16 +94,17 @@ async fn settle(answer: Answer, parts: &Parts, reactor: &Reactor) -> Result<Sett
         }
         answer => answer,
     };
-    let Answer::Native(Executed { outcome, commit, .. }) = &answer else {
+    let Answer::Native(Executed { outcome, commit, time, .. }) = &answer else {
         return Ok(Settled::Answer(answer));
     };
+    let read = (*commit, *time);
     match outcome {
         Outcome::FoundBlob(document, blob) => {
-            let response = download::blob((document, blob.clone()), *commit, parts, reactor);
+            let response = download::blob((document, blob.clone()), read, parts, reactor);
             response.await.map(Settled::Page)
         }
         Outcome::Found(document) if document.media_type != MediaType::Json => {
-            Ok(Settled::Page(download::inline(document, *commit, parts)))
+            Ok(Settled::Page(download::inline(document, read, parts)))
         }
         _ => Ok(Settled::Answer(answer)),
     }

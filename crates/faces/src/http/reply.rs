@@ -8,6 +8,7 @@ use crate::http::outgoing::Outgoing;
 use crate::http::path::Resource;
 use crate::http::{app, failure, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
+use crate::preconditions;
 use crate::problem::Problem;
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
@@ -55,7 +56,7 @@ fn response(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Out
 }
 
 fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Outgoing> {
-    let Executed { outcome, commit, durability } = executed;
+    let Executed { outcome, commit, time, durability } = executed;
     let status = status::of(&outcome);
     if let Some(commit) = commit {
         headers.insert(SARSEN_COMMIT, number(commit));
@@ -64,7 +65,7 @@ fn native(executed: Executed, uri: &Uri, mut headers: HeaderMap) -> Response<Out
         headers.insert(SARSEN_DURABILITY, HeaderValue::from_static(level(durability)));
     }
     let body = match outcome {
-        Outcome::Found(document) => found(&document, &mut headers),
+        Outcome::Found(document) => found(&document, time, &mut headers),
         Outcome::FoundBlob(..) => unreachable!("it is sent by `download`"),
         Outcome::NotModified { version } => {
             headers.insert(ETAG, etag(version));
@@ -156,22 +157,22 @@ fn level(durability: Durability) -> &'static str {
 /// alone it might guess (RFC 9111 §4.2.2).
 const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// The fields of a reply that shows a document.
+/// The fields of a reply that shows a document, read on a view of `time`.
 pub(super) fn describe_found(
     document: &Document,
-    commit: Option<CommitNumber>,
+    (commit, time): (Option<CommitNumber>, Timestamp),
     headers: &mut HeaderMap,
 ) {
     if let Some(commit) = commit {
         headers.insert(SARSEN_COMMIT, number(commit));
     }
-    found(document, headers);
+    found(document, time, headers);
 }
 
-fn found(document: &Document, headers: &mut HeaderMap) -> Bytes {
+fn found(document: &Document, time: Timestamp, headers: &mut HeaderMap) -> Bytes {
     describe(&document.media_type, headers);
     headers.insert(ETAG, etag(document.version));
-    headers.insert(LAST_MODIFIED, http_date(document.updated));
+    headers.insert(LAST_MODIFIED, last_modified(document.updated, time));
     headers.insert(CACHE_CONTROL, REVALIDATE);
     document.body.clone()
 }
@@ -218,11 +219,12 @@ pub(super) fn etag(version: CommitNumber) -> HeaderValue {
     HeaderValue::from_bytes(&text[..text.len() - left]).expect("digits and quotes are allowed")
 }
 
-/// Rounded down to whole seconds, as the preconditions are.
-pub(super) fn http_date(time: Timestamp) -> HeaderValue {
+/// What a reply that was read at `seen` tells of what was written at `updated`.
+pub(super) fn last_modified(updated: Timestamp, seen: Timestamp) -> HeaderValue {
     // The last second of the year 9999: HTTP dates have no later one.
     const LAST_S: u64 = 253_402_300_799;
-    let time = UNIX_EPOCH + Duration::from_secs((time.0 / 1_000).min(LAST_S));
+    let second = preconditions::last_modified_s(updated, seen).min(LAST_S);
+    let time = UNIX_EPOCH + Duration::from_secs(second);
     let text = httpdate::fmt_http_date(time);
     HeaderValue::try_from(text).expect("a date is printable ASCII")
 }

@@ -14,6 +14,7 @@ fn rfc9110_13_1_2_who_has_the_newest_is_told_so() {
     let site = Site::start();
     site.ask(&post("blog", "Slug: a\r\n", &an_entry("A", "")));
     let tags = ALL.map(|of| etag(&site.ask(&get(&format!("/atom/blog{of}")))));
+    site.pass(3_000);
     for (of, tag) in ALL.iter().zip(&tags) {
         for same in [tag.clone(), format!("W/{tag}"), format!("\"999999\", {tag}"), "*".to_owned()]
         {
@@ -36,6 +37,25 @@ fn rfc9110_13_1_2_who_has_the_newest_is_told_so() {
     for (of, tag) in ALL.iter().zip(&tags) {
         let expected = if *of == "/pages/a" { 304 } else { 200 };
         assert_eq!(site.ask(&conditional(of, tag)).status, expected, "{of}");
+    }
+}
+
+#[test]
+fn rfc9110_13_1_3_a_date_alone_sees_each_write() {
+    let site = Site::start();
+    site.ask(&post("blog", "Slug: a\r\n", &an_entry("A", "")));
+    for round in 0..8 {
+        let at = ALL.map(|of| format!("/atom/blog{of}"));
+        let date = |at: &String| site.ask(&get(at)).field("last-modified").unwrap().to_owned();
+        let dates = at.each_ref().map(date);
+        let fields = "Prefer: return=minimal\r\n";
+        let changed = put("/atom/blog/entries/a", fields, &an_entry(&round.to_string(), ""));
+        assert_eq!(site.ask(&changed).status, 204);
+        for (at, date) in at.iter().zip(&dates) {
+            let fields = format!("If-Modified-Since: {date}\r\n");
+            assert_eq!(site.ask(&bare("GET", at, &fields)).status, 200, "{at} {round}");
+        }
+        site.pass(if round % 2 == 0 { 3_000 } else { 130 });
     }
 }
 

@@ -60,6 +60,7 @@ fn s13_1_2_if_none_match() {
 fn s13_1_3_and_4_dates() {
     let site = Site::start();
     site.put("/db/notes/a", "1");
+    site.pass(3_000);
     let date = get_if(&site, "").field("last-modified").unwrap().to_owned();
     assert_eq!(get_if(&site, &format!("If-Modified-Since: {date}\r\n")).status, 304);
     assert_eq!(get_if(&site, "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n").status, 200);
@@ -68,6 +69,25 @@ fn s13_1_3_and_4_dates() {
     assert_eq!(site.ask(&put("/db/notes/a", &since, "2")).status, 204);
     let long_ago = "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT\r\n";
     assert_eq!(site.ask(&put("/db/notes/a", long_ago, "3")).status, 412);
+}
+
+/// A second has room for many writes, so that a date which may be of another one is not taken for
+/// this one.
+#[test]
+fn s8_8_2_2_a_date_alone_sees_each_write() {
+    let site = Site::start();
+    site.put("/db/notes/a", "0");
+    for round in 1..30 {
+        let date = get_if(&site, "").field("last-modified").unwrap().to_owned();
+        let unmodified = format!("If-Unmodified-Since: {date}\r\n");
+        site.put("/db/notes/a", &round.to_string());
+        let found = get_if(&site, &format!("If-Modified-Since: {date}\r\n"));
+        assert_eq!((found.status, found.body), (200, round.to_string()));
+        let lost = site.ask(&put("/db/notes/a", &unmodified, "\"over another's\""));
+        assert_eq!(lost.status, 412, "{round}: nobody's write is lost");
+        // Through the seconds, and past what is not certain yet.
+        site.pass(if round % 3 == 0 { 3_000 } else { 130 });
+    }
 }
 
 #[test]

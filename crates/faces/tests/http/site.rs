@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::SystemTime;
 use tempfile::TempDir;
 
@@ -15,6 +15,8 @@ pub struct Site {
     pub server: Server,
     pub repository: Arc<Repository>,
     folder: TempDir,
+    /// What its clock goes before the true one, in milliseconds.
+    ahead_ms: Arc<AtomicU64>,
 }
 
 impl Site {
@@ -45,10 +47,12 @@ impl Site {
         pool: impl FnOnce(&Arc<Repository>) -> Option<Arc<gem::Pool>>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let ahead_ms = Arc::new(AtomicU64::new(0));
+        let ahead = Arc::clone(&ahead_ms);
         let options = Options {
             folder: folder.path().join("data"),
             memory_bytes: 64 << 20,
-            clock: Arc::new(now),
+            clock: Arc::new(move || Timestamp(now().0 + ahead.load(Ordering::Relaxed))),
         };
         let (repository, _) = Repository::open_with(options, opening).unwrap();
         let mut options = ServerOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)));
@@ -56,7 +60,12 @@ impl Site {
         change(&mut options);
         let pool = pool(&repository);
         let server = Server::start(options, Arc::clone(&repository), pool).unwrap();
-        Self { server, repository, folder }
+        Self { server, repository, folder, ahead_ms }
+    }
+
+    /// Lets `ms` milliseconds pass for the repository, at once.
+    pub fn pass(&self, ms: u64) {
+        self.ahead_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
     /// The repository's folder.

@@ -90,7 +90,7 @@ pub(super) struct Shown {
 
 /// 200, or 304.
 pub(super) fn shown(done: Done<Shown>) -> Reply {
-    let Done { value: shown, commit, .. } = done;
+    let Done { value: shown, commit, time, .. } = done;
     let mut reply = Response::new(Outgoing::from(Bytes::new()));
     let headers = reply.headers_mut();
     reply::describe_write(commit, None, headers);
@@ -99,7 +99,7 @@ pub(super) fn shown(done: Done<Shown>) -> Reply {
     match shown.text {
         Some(text) => {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(shown.media_type));
-            headers.insert(LAST_MODIFIED, reply::http_date(shown.updated));
+            headers.insert(LAST_MODIFIED, reply::last_modified(shown.updated, time));
             headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             *reply.body_mut() = Outgoing::from(text);
         }
@@ -109,10 +109,9 @@ pub(super) fn shown(done: Done<Shown>) -> Reply {
 }
 
 /// 304 of media.
-pub(super) fn not_modified(version: CommitNumber, commit: CommitNumber) -> Reply {
+pub(super) fn not_modified(version: Done<CommitNumber>) -> Reply {
     let updated = Timestamp(0);
-    let value = Shown { text: None, media_type: "", version, updated };
-    shown(Done { value, commit, durability: None })
+    shown(version.map(|version| Shown { text: None, media_type: "", version, updated }))
 }
 
 /// 204 with the methods.

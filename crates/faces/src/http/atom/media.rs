@@ -76,16 +76,17 @@ pub(super) async fn show(request: Request<'_>, place: Place) -> Result<Reply, Pr
         Ok(Shown { document: found.document, blob, is_current })
     });
     let done = done.await?;
-    let Shown { document, blob, is_current } = done.value;
-    if is_current {
-        return Ok(answer::not_modified(document.version, done.commit));
+    let read = (Some(done.commit), done.time);
+    let Shown { document, blob, is_current } = &done.value;
+    if *is_current {
+        let version = document.version;
+        return Ok(answer::not_modified(done.map(|_| version)));
     }
-    let commit = Some(done.commit);
     let mut reply = match blob {
         Some(blob) => {
-            download::blob((&document, blob), commit, request.parts, request.reactor).await?
+            download::blob((document, blob.clone()), read, request.parts, request.reactor).await?
         }
-        None => download::inline(&document, commit, request.parts),
+        None => download::inline(document, read, request.parts),
     };
     if is_active(document.media_type.as_str()) {
         let attachment = HeaderValue::from_static("attachment");

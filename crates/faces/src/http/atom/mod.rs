@@ -396,7 +396,7 @@ async fn delete_publication(request: Request<'_>, name: String) -> Result<Reply,
     let mut begun: Option<String> = None;
     loop {
         let (atom, conditions) = (Arc::clone(&atom), Arc::clone(&conditions));
-        let (name, id) = (name.clone(), begun);
+        let (name, id) = (name.clone(), begun.take());
         let done = run::run(request.reactor, true, move |runner| {
             Ok(runner.run(|tx| {
                 let deletion = match &id {
@@ -406,10 +406,10 @@ async fn delete_publication(request: Request<'_>, name: String) -> Result<Reply,
                 publication::delete(tx, &atom.names, (&name, deletion))
             }))
         });
-        let run::Done { value, commit, durability } = done.await?;
-        begun = value;
-        if begun.is_none() {
-            return Ok(answer::deleted(&run::Done { value: (), commit, durability }));
+        let done = done.await?;
+        if done.value.is_none() {
+            return Ok(answer::deleted(&done.map(|_| ())));
         }
+        begun = done.value;
     }
 }

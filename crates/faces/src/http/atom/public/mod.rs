@@ -35,8 +35,8 @@ struct Shown {
     format: Format,
     version: CommitNumber,
     updated: Timestamp,
-    /// What the view was of.
-    commit: CommitNumber,
+    /// What the view was of, and when.
+    read: (CommitNumber, Timestamp),
 }
 
 /// What was found in the transaction.
@@ -86,7 +86,8 @@ pub(super) async fn serve(request: Request<'_>, resource: &Resource) -> Result<R
             Some(rendering)
         }
     };
-    let shown = Shown { rendering, format: view.format, version, updated, commit: done.commit };
+    let read = (done.commit, done.time);
+    let shown = Shown { rendering, format: view.format, version, updated, read };
     reply(request, shown).await
 }
 
@@ -136,7 +137,8 @@ pub(super) async fn opml(request: Request<'_>) -> Result<Reply, Problem> {
     let done = done.await?;
     let (text, version, updated) = done.value;
     let rendering = text.map(|text| Arc::new(Rendering::new(version, Bytes::from(text))));
-    let mut reply = fields(request, (version, updated, done.commit), opml::OPML_TYPE);
+    let read = (done.commit, done.time);
+    let mut reply = fields(request, (version, updated, read), opml::OPML_TYPE);
     fill(request, &mut reply, rendering).await?;
     Ok(reply)
 }
@@ -148,7 +150,7 @@ async fn reply(request: Request<'_>, shown: Shown) -> Result<Reply, Problem> {
         Format::Json => json_feed::JSON_FEED_TYPE,
         Format::Home | Format::Entry => "text/html; charset=utf-8",
     };
-    let mut reply = fields(request, (shown.version, shown.updated, shown.commit), media_type);
+    let mut reply = fields(request, (shown.version, shown.updated, shown.read), media_type);
     if matches!(shown.format, Format::Home | Format::Entry) {
         const POLICY: HeaderValue = HeaderValue::from_static(pages::CONTENT_SECURITY_POLICY);
         let headers = reply.headers_mut();
@@ -169,7 +171,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 /// §8.8.1): who takes them gets a weak one, which If-None-Match compares as well.
 fn fields(
     request: Request<'_>,
-    (version, updated, commit): (CommitNumber, Timestamp, CommitNumber),
+    (version, updated, (commit, time)): (CommitNumber, Timestamp, (CommitNumber, Timestamp)),
     media_type: &'static str,
 ) -> Reply {
     let mut reply = Response::new(Outgoing::default());
@@ -183,7 +185,7 @@ fn fields(
     headers.insert(ETAG, tag);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
-    headers.insert(LAST_MODIFIED, reply::http_date(updated));
+    headers.insert(LAST_MODIFIED, reply::last_modified(updated, time));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     reply
