@@ -88,6 +88,8 @@ build: setup
 demo: build
 	@scripts/demo.sh
 
+# By this the processes of a run are known.
+test: export SARSEN_TEST_RUN := $(shell date +%s.%N)
 test: setup
 	@scripts/setup.sh $(TEST_PROGRAMS)
 	cargo fmt --all --check
@@ -98,6 +100,7 @@ test: setup
 	$(MAKE) types
 	$(MAKE) browser
 	cargo test --locked --workspace
+	@scripts/left-behind.sh SARSEN_TEST_RUN=$$SARSEN_TEST_RUN
 
 # Requests that schemathesis makes for each operation.
 EXAMPLES ?= 25

@@ -4,6 +4,9 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# A service that a package starts is not left behind by a test (scripts/left-behind.sh).
+unset SARSEN_TEST_RUN
+
 fail() {
     echo "setup: $1" >&2
     exit 1

@@ -32,8 +32,10 @@ impl Drop for Program {
 fn processes_are_observed_by_their_names() {
     let server = NullServer::start(&["--latency", "fixed:1ms"]);
     let cache = Memcached::start();
-    let shell = Command::new("sh").args(["-c", "sleep 1000 & wait"]).spawn().expect("a shell");
-    let shell = Program(shell);
+    // It has a child, which reads until there is nobody who could write.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cat; :"]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let shell = Program(shell.spawn().expect("a shell"));
     let (cache, shell) = (format!("cache={}", cache.id()), format!("shell={}+", shell.0.id()));
     let report = bench(&server.url, &["--observe", &cache, "--observe", &shell]);
     for name in ["cache", "shell", "generator", "host"] {
