@@ -96,6 +96,7 @@ test: setup
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(MAKE) built-for-tests
 	cargo xtask tidy
+	cargo metadata --locked --quiet --format-version 1 --manifest-path fuzz/Cargo.toml >/dev/null
 	$(MAKE) conformance
 	$(MAKE) types
 	$(MAKE) browser
