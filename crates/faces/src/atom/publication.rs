@@ -144,7 +144,7 @@ impl Publication {
 }
 
 /// As `Publication::to_json` writes it. Each request reads it: by its type, since a tree of values
-/// takes four times as long.
+/// takes longer.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Stored {

@@ -107,6 +107,33 @@ fn rfc5005_4_an_entry_that_is_deleted_moves_no_other() {
 }
 
 #[test]
+fn rfc5023_13_drafts_are_in_no_part() {
+    let site = Site::start();
+    publish_many(&site, 0..300);
+    let hidden = an_entry("Hidden", DRAFT);
+    let member = path(&site.ask(&post("blog", "", &hidden)));
+    publish_many(&site, 300..600);
+    let is_told =
+        || walk(&site)[1..].iter().any(|(_, titles)| titles.iter().any(|t| t == "Hidden"));
+    assert!(!is_told());
+    assert_eq!(site.ask(&put(&member, "", &an_entry("Hidden", ""))).status, 200);
+    // So that the part that it is in is finished.
+    publish_many(&site, 600..900);
+    assert!(is_told(), "published");
+    let before = walk(&site);
+    assert_eq!(site.ask(&put(&member, "", &hidden)).status, 200);
+    assert!(!is_told(), "withdrawn");
+    let after = walk(&site);
+    let without = |documents: &[(String, Vec<String>)]| {
+        let kept = |(at, titles): &(String, Vec<String>)| {
+            (at.clone(), titles.iter().filter(|title| *title != "Hidden").cloned().collect())
+        };
+        documents[1..].iter().map(kept).collect::<Vec<(String, Vec<String>)>>()
+    };
+    assert_eq!(without(&after), without(&before), "it moves no other");
+}
+
+#[test]
 fn rfc5005_4_what_was_edited_is_in_the_feed_again() {
     let site = Site::start();
     publish_many(&site, 0..300);

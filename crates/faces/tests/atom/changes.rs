@@ -28,10 +28,8 @@ fn rfc6721_3_what_was_deleted_is_told_by_its_id() {
 fn rfc6721_3_an_entry_that_comes_back_is_newer_than_its_tombstone() {
     let site = Site::start();
     let member = publish(&site, "blog", "A");
-    let draft = "<app:control xmlns:app=\"http://www.w3.org/2007/app\"><app:draft>yes</app:draft>\
-                 </app:control>";
     for _ in 0..2 {
-        assert_eq!(site.ask(&put(&member, "", &an_entry("A", draft))).status, 200);
+        assert_eq!(site.ask(&put(&member, "", &an_entry("A", DRAFT))).status, 200);
         let reply = site.ask(&get("/atom/blog/changes"));
         assert!(read_feed(&reply.body).entries.is_empty());
         assert_eq!(site.ask(&put(&member, "", &an_entry("A", ""))).status, 200);

@@ -82,9 +82,7 @@ fn one_reading_is_told_in_three_formats() {
 fn rfc5023_13_drafts_are_in_no_feed_and_on_no_page() {
     let site = Site::start();
     publish(&site, "blog", "Public");
-    let draft = "<app:control xmlns:app=\"http://www.w3.org/2007/app\"><app:draft>yes</app:draft>\
-                 </app:control>";
-    let hidden = an_entry("Hidden", draft);
+    let hidden = an_entry("Hidden", DRAFT);
     let member = path(&site.ask(&post("blog", "Slug: hidden\r\n", &hidden)));
     // Its entries may be in two parts of the archive: archive.rs has that.
     let places = ["feed", "feed.rss", "feed.json", "changes", ""];

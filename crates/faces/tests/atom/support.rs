@@ -5,6 +5,10 @@ use wire::atom::{Entry, Feed, entry, feed};
 
 pub const ENTRY: &str = "application/atom+xml;type=entry";
 
+/// Among the children of an entry: it is a draft (RFC 5023 §13.1.1).
+pub const DRAFT: &str = "<app:control xmlns:app=\"http://www.w3.org/2007/app\">\
+                         <app:draft>yes</app:draft></app:control>";
+
 /// An entry with these children beside its title.
 pub fn an_entry(title: &str, more: &str) -> String {
     format!(
