@@ -55,8 +55,15 @@ config=$PWD/scripts/conformance/schemathesis.toml
 # After all that there is something to count.
 "$tools/bin/python" scripts/conformance/metrics.py "$url"
 
-# The histograms of an archived run, by HdrHistogram's library for Python.
+# The histograms of archived runs, by HdrHistogram's library for Python: of one with many values, and
+# of small ones, where the rank of a percentile decides which of few values it is.
 "$sarsen" bench "$url/healthz" --warm-up 1s -d 3s --runs "$place/runs" --json -q >/dev/null || true
+for requests in 1 2 3 5 28 29 30 31 32 33 34 35 36 37 38 39 45 298 299 301 2994 2995 3001; do
+    "$sarsen" bench "$url/healthz" --warm-up 0s -d 60s -n "$requests" -c 2 --seed "$requests" \
+        --runs "$place/runs" --json -q >/dev/null || true
+done
+runs=$(find "$place/runs" -maxdepth 1 -name '*Z-*[0-9a-f]' -type d | wc -l)
+[ "$runs" -eq 24 ] || fail "$runs of 24 runs are in the archive"
 "$tools/bin/python" scripts/conformance/archive.py "$place"/runs/*Z-*[0-9a-f]/ ||
     fail "the archive's histograms are not those of its report"
 kill -0 $server || fail "the server has ended: $(cat "$place/log")"
