@@ -16,6 +16,9 @@ pub(crate) enum BodyError {
     Charset(String),
     #[error("expected JSON (Content-Type: application/json), got {0}")]
     NotJson(String),
+    /// A handler gets doubles, so the rule of documents holds here, too.
+    #[error("expected a body that is JSON: {0}")]
+    Number(#[from] repository::json::Error),
     #[error(
         "expected a form (Content-Type: application/x-www-form-urlencoded or \
          multipart/form-data), got {0}"
@@ -32,7 +35,7 @@ impl BodyError {
     pub(crate) fn status(&self) -> u16 {
         match self {
             Self::Charset(_) | Self::NotJson(_) | Self::NotAForm(_) => 415,
-            Self::NotUtf8 | Self::Form(_) | Self::Multipart(_) => 400,
+            Self::NotUtf8 | Self::Number(_) | Self::Form(_) | Self::Multipart(_) => 400,
         }
     }
 }
@@ -57,7 +60,9 @@ pub(crate) fn text(request: &Request) -> Result<&str, BodyError> {
 pub(crate) fn json(request: &Request) -> Result<&str, BodyError> {
     let found = content_type(request);
     if found.is_empty() || ContentType::parse(found).is_json() {
-        return text(request);
+        let text = text(request)?;
+        repository::json::check_numbers(text)?;
+        return Ok(text);
     }
     Err(BodyError::NotJson(found.to_owned()))
 }

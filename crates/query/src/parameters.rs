@@ -194,11 +194,7 @@ fn excerpt(text: &str) -> String {
 }
 
 fn shown(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_CHARS).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
+    repository::excerpt(text, SHOWN_CHARS).into_owned()
 }
 
 #[cfg(test)]

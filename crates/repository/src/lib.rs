@@ -23,6 +23,7 @@ mod durations;
 mod ended;
 mod engine;
 mod errors;
+mod excerpt;
 pub mod exchange;
 mod expired;
 mod folder;
@@ -81,6 +82,7 @@ pub use errors::{
     BeginError, CloseError, CommitError, ConfigureError, LogError, NameError, OpenError, Poisoned,
     ReadError, StageError, ViewTooOld,
 };
+pub use excerpt::excerpt;
 pub use expired::{Expired, ExpiredPage, ExpiryPosition, Kept};
 pub use generated::KeyRandomness;
 pub use history::{Moment, Past, VersionEntry, Versions};

@@ -94,11 +94,7 @@ impl fmt::Display for Key {
 
 /// At most 40 characters of a refused name, so that an error message stays one line.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
-    if text.chars().nth(40).is_some() {
-        shown.push('…');
-    }
-    shown
+    crate::excerpt::excerpt(text, 40).chars().flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(crate) fn delete(parts: &Parts, collection: CollectionName) -> Result<Route,
         Some(DOCUMENTS) => Ending::Empty,
         Some(other) => {
             let known = format!("none but {DOCUMENTS}, which has no value");
-            let got = other.chars().take(40).collect();
+            let got = repository::excerpt(other, 40).into_owned();
             return Err(ParameterError::Unknown { got, known }.into());
         }
     };
@@ -71,7 +71,7 @@ pub(crate) fn delete(parts: &Parts, collection: CollectionName) -> Result<Route,
 pub(crate) fn target(parts: &Parts, collection: CollectionName) -> Result<Target, Problem> {
     if let Some(other) = parts.uri.query().filter(|component| *component != SETTINGS) {
         let known = format!("none but {SETTINGS}, which has no value");
-        let got = other.chars().take(40).collect();
+        let got = repository::excerpt(other, 40).into_owned();
         return Err(ParameterError::Unknown { got, known }.into());
     }
     if parts.method == Method::PUT {

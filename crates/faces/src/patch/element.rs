@@ -5,12 +5,7 @@ use repository::json;
 
 /// So much of a value that a message stays readable.
 pub(crate) fn excerpt(value: &str) -> String {
-    const CHARACTERS: usize = 40;
-    let mut shown: String = value.chars().take(CHARACTERS).collect();
-    if value.chars().nth(CHARACTERS).is_some() {
-        shown.push('…');
-    }
-    shown
+    repository::excerpt(value, 40).into_owned()
 }
 
 /// A list's element: an object, with its place in the list.

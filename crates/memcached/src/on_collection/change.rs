@@ -143,9 +143,8 @@ pub(super) fn add(there: &Document, delta: u64, is_decrement: bool) -> Option<(C
     };
     let digits = after.to_string();
     let body = match &there.media_type {
-        // What canonical JSON has no digits for is no number of JSON.
-        MediaType::Json if after > 1 << f64::MANTISSA_DIGITS => return None,
-        MediaType::Json => digits.into_bytes(),
+        // What a JSON document cannot keep exactly is no number of JSON.
+        MediaType::Json => repository::json::canonicalize(digits.as_bytes()).ok()?,
         MediaType::Other(_) => {
             let width = if digits.len() > there.body.len() { 0 } else { there.body.len() };
             format!("{digits:width$}").into_bytes()

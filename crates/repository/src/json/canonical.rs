@@ -390,9 +390,6 @@ mod tests {
             assert_eq!(first, expected);
             assert_eq!(canonical(&first), first, "the canonical form is its own canonical form");
         }
-        let large = canonical("590295810358705651712");
-        assert_eq!(large, "590295810358705700000");
-        assert_eq!(canonical(&large), large);
     }
 
     #[test]

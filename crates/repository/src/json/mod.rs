@@ -4,7 +4,7 @@
 //! handler that changes nothing finds nothing changed: no white space, members in order except
 //! that array-index names come first in ascending order (ECMA-262 §10.1.11), numbers as
 //! `Number.prototype.toString` prints them, the shortest escapes. On top of RFC 8259 the rules of
-//! I-JSON (RFC 7493) hold: names are unique and no integer is silently rounded.
+//! I-JSON (RFC 7493) hold: names are unique, and no whole number is silently rounded (`number`).
 
 mod canonical;
 mod changes;
@@ -18,7 +18,7 @@ mod three_way;
 
 pub use canonical::canonicalize;
 pub use changes::changed_paths;
-pub use number::format_number;
+pub use number::{check_numbers, format_number};
 pub use pointer::{PointerError, Span, check_pointer, locate, splice};
 pub use scan::{Child, children, depth};
 pub use text::{append_quoted, quote, unquote};

@@ -92,6 +92,15 @@ pub(super) fn skip_string(text: &[u8], open: usize) -> usize {
     i + 1
 }
 
+/// As `skip_string`, of a text that need not be JSON: its end, if the string does not end.
+pub(super) fn skip_quoted(text: &[u8], open: usize) -> usize {
+    let mut i = open + 1;
+    while text.get(i).is_some_and(|byte| *byte != b'"') {
+        i += if text[i] == b'\\' { 2 } else { 1 };
+    }
+    (i + 1).min(text.len())
+}
+
 /// The length of the number or word at the start of `text`.
 pub(super) fn scalar_length(text: &[u8]) -> usize {
     text.iter().position(|b| matches!(b, b',' | b'}' | b']' | b':')).unwrap_or(text.len())
