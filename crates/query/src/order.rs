@@ -2,8 +2,8 @@
 
 use crate::field::{Field, Meta, Record};
 use crate::limits::{ORDER_FIELDS_MAX, ORDER_TEXT_BYTES_MAX};
-use crate::scanner::{Mistake, Scanner};
-use repository::{Direction, IndexValue, Key};
+use crate::scanner::{Mistake, SHOWN_CHARS, Scanner};
+use repository::{Direction, IndexValue, Key, excerpt};
 use std::cmp::Ordering;
 
 /// A total order of documents: by some fields, and by the key where those are equal.
@@ -34,6 +34,7 @@ impl Order {
         loop {
             scanner.skip_space();
             let start = scanner.clone();
+            check_sign(&scanner)?;
             let field = scanner.field()?;
             scanner.skip_space();
             let direction = match scanner.take_word("desc") {
@@ -85,6 +86,25 @@ impl Order {
     }
 }
 
+/// Refuses `-stars`, which other servers take for `stars desc`, and says how it is written here.
+fn check_sign(scanner: &Scanner<'_>) -> Result<(), Mistake> {
+    if scanner.peek() != Some('-') {
+        return Ok(());
+    }
+    let mut after = scanner.clone();
+    after.take("-");
+    let start = after.clone();
+    let name = match after.field() {
+        Ok(_) => start.until(&after),
+        Err(_) => "name",
+    };
+    let name = excerpt(name, SHOWN_CHARS);
+    let expected = format!(
+        "a name: descending is written \"{name} desc\", and a name that begins with - in quotes"
+    );
+    Err(scanner.mistake(expected))
+}
+
 fn directed(direction: Direction, order: Ordering) -> Ordering {
     match direction {
         Direction::Ascending => order,
@@ -123,7 +143,9 @@ mod tests {
         for (text, at, expected) in [
             ("a,", 3, "a name"),
             ("a b", 3, "\"asc\", \"desc\", a comma or the end"),
-            ("-a b", 3 + 1, "\"asc\""),
+            ("-a b", 1, "descending is written \"a desc\""),
+            ("b,-a.c", 3, "descending is written \"a.c desc\""),
+            ("-", 1, "descending is written \"name desc\""),
             ("a,b,a", 5, "every field once"),
             ("@key,a", 5, "the end"),
             ("a,b,c,d,e", 9, "at most 4 fields"),

@@ -294,7 +294,10 @@ impl Parser<'_> {
             return Ok(IndexValue::Text(text));
         }
         let canonical = json::canonicalize(text.as_bytes());
-        let canonical = canonical.map_err(|error| self.scanner.mistake_at(place, error.why))?;
+        let canonical = canonical.map_err(|_| {
+            let expected = "a number that a double can hold, as in documents, or a text in quotes";
+            self.scanner.mistake_at(place, expected)
+        })?;
         match String::from_utf8_lossy(&canonical).parse() {
             Ok(number) => Ok(IndexValue::Number(number)),
             Err(_) => Err(self.scanner.mistake_at(place, "a number")),

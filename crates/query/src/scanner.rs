@@ -2,11 +2,12 @@
 
 use crate::bound::MARK;
 use crate::field::{Field, Meta, Path};
+use repository::excerpt;
 use std::borrow::Cow;
 use thiserror::Error;
 
 /// Most characters of what came that a message shows.
-const SHOWN_CHARS: usize = 24;
+pub(crate) const SHOWN_CHARS: usize = 24;
 
 /// A text that does not follow the grammar.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -55,6 +56,11 @@ impl<'a> Scanner<'a> {
     /// Where it is, in bytes; for [`Self::mistake_at`].
     pub(crate) fn place(&self) -> usize {
         self.at
+    }
+
+    /// What there is from here to where `other` is, which has come from here.
+    pub(crate) fn until(&self, other: &Self) -> &'a str {
+        &self.text[self.at..other.at]
     }
 
     fn rest(&self) -> &'a str {
@@ -112,11 +118,9 @@ impl<'a> Scanner<'a> {
         expected: impl Into<Cow<'static, str>>,
     ) -> Mistake {
         let (before, after) = self.text.split_at(place);
-        let mut got: String = after.chars().take(SHOWN_CHARS).collect();
-        got = match got.len() {
-            0 => "the end".to_owned(),
-            shown if shown < after.len() => format!("\"{got}…\""),
-            _ => format!("\"{got}\""),
+        let got = match after {
+            "" => "the end".to_owned(),
+            after => format!("\"{}\"", excerpt(after, SHOWN_CHARS)),
         };
         let got = if self.has_marks { got.replace(MARK, "${…}") } else { got };
         Mistake { at: before.chars().count() + 1, expected: expected.into(), got }
@@ -199,18 +203,42 @@ impl<'a> Scanner<'a> {
             Some('n') => Ok('\n'),
             Some('r') => Ok('\r'),
             Some('t') => Ok('\t'),
-            Some('u') => {
-                let digits = self.rest().get(..4);
-                let digits = digits.filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-                let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                let c = unit.and_then(char::from_u32).ok_or_else(|| {
-                    self.mistake_at(place, "\\u and four digits that are a character")
-                })?;
-                self.at += 4;
-                Ok(c)
-            }
+            Some('u') => self.unicode(place),
             _ => Err(self.mistake_at(place, "\\\", \\', \\\\, \\*, \\n, \\r, \\t or \\u0000")),
         }
+    }
+}
+
+impl Scanner<'_> {
+    /// What follows `\u`: a character, or the first half of one whose second half follows (RFC 8259
+    /// §7). Half a character is refused: no text has one.
+    fn unicode(&mut self, place: usize) -> Result<char, Mistake> {
+        let Some(first) = self.take_unit() else {
+            let expected = "\\u and four hexadecimal digits";
+            return Err(self.mistake_at(place, expected));
+        };
+        let second = match first {
+            0xd800..0xdc00 if self.take("\\u") => self.take_unit(),
+            _ => None,
+        };
+        let mut decoded = char::decode_utf16(std::iter::once(first).chain(second));
+        match (decoded.next(), decoded.next()) {
+            (Some(Ok(c)), None) => Ok(c),
+            _ => {
+                let expected = "a whole character: one above \\uFFFF is written as two \\u, a high \
+                                surrogate and a low one";
+                Err(self.mistake_at(place, expected))
+            }
+        }
+    }
+
+    /// Takes the four hexadecimal digits of a UTF-16 code unit.
+    fn take_unit(&mut self) -> Option<u16> {
+        let digits = self.rest().get(..4)?;
+        let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let unit = u16::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
+        self.at += 4;
+        Some(unit)
     }
 }
 

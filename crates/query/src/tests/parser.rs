@@ -144,6 +144,15 @@ fn metadata_has_types() {
 }
 
 #[test]
+fn characters_may_be_written_as_surrogates() {
+    for text in ["a = \"\\ud83d\\ude00\"", "a = '\\uD83D\\uDE00'", "a = \"😀\""] {
+        assert_eq!(parse(text).unwrap(), parse("a = 😀").unwrap(), "{text}");
+    }
+    let mixed = parse("a = \"x\\ud834\\udd1e\\u00e9*\"").unwrap();
+    assert_eq!(mixed, parse("a = x𝄞é*").unwrap());
+}
+
+#[test]
 fn mistakes_have_a_place_and_say_what_was_expected() {
     for (text, at, expected, got) in [
         ("a", 2, "a comparator", "the end"),
@@ -166,7 +175,11 @@ fn mistakes_have_a_place_and_say_what_was_expected() {
         ("é = \"x", 7, "the \" that ends the text", "the end"),
         ("a = \"x\"y", 8, "white space or the end after a value", "\"y\""),
         ("a = \"\\q\"", 6, "\\\"", "\"\\q\"\""),
-        ("a = \"\\ud800\"", 6, "four digits that are a character", "\"\\ud800\"\""),
+        ("a = \"\\ud800\"", 6, "a whole character", "\"\\ud800\"\""),
+        ("a = \"\\udc00\\ud800\"", 6, "a whole character", "\"\\udc00\\ud800\"\""),
+        ("a = \"\\ud83d\\u0041\"", 6, "a whole character", "\"\\ud83d\\u0041\"\""),
+        ("a = \"\\ud83d\\u12\"", 6, "a whole character", "\"\\ud83d\\u12\"\""),
+        ("a = \"\\u12x4\"", 6, "four hexadecimal digits", "\"\\u12x4\"\""),
         ("a = \"x*y\"", 7, "* only at the end", "\"*y\"\""),
         ("a = *x", 5, "* only at the end", "\"*x\""),
         ("a = *", 5, "asked by :*", "\"*\""),
@@ -174,8 +187,11 @@ fn mistakes_have_a_place_and_say_what_was_expected() {
         ("a < null", 5, "have no such order", "\"null\""),
         ("a >= true", 6, "have no such order", "\"true\""),
         ("a = .5", 5, "a number as in JSON", "\".5\""),
-        ("a = 9007199254740993", 5, "cannot hold", "\"9007199254740993\""),
-        ("a = 1e999", 5, "beyond the range", "\"1e999\""),
+        ("a = 9007199254740993", 5, "a double can hold", "\"9007199254740993\""),
+        ("a = 9007199254740993.0", 5, "a double can hold", "\"9007199254740993.0\""),
+        ("a = 9223372036854775808", 5, "a double can hold", "\"9223372036854775808\""),
+        ("a = 1e999", 5, "a double can hold", "\"1e999\""),
+        ("a b = 12345678901234567890", 3, "a comparator", "\"b = …\""),
         ("@size = 1", 1, "one of @key, @version", "\"@size = 1\""),
         ("@version = x", 12, "a number, which a version is", "\"x\""),
         ("@version = \"1\"", 12, "a number, which a version is", "\"\"1\"\""),
