@@ -34,6 +34,7 @@ mod past;
 mod path;
 mod problems;
 mod range;
+mod refused;
 mod reply;
 mod rest;
 mod upload;

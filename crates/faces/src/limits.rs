@@ -30,6 +30,11 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Request line and header fields together, in bytes. More: 431, and the connection is closed.
 pub const HEADER_BYTES_MAX: usize = 32 << 10;
 
+/// Request line and header fields in HTTP/2, as RFC 9113 §6.5.2 counts them, in bytes, up to which
+/// what is more than `HEADER_BYTES_MAX` is told by a problem. More: 431 without content, which h2
+/// sends by itself; more than four times as much: the connection ends.
+pub const FIELD_LIST_BYTES_MAX: u32 = 2 * HEADER_BYTES_MAX as u32;
+
 /// Header fields in one request. More: 431, and the connection is closed. It is what hyper takes
 /// when it is not told: being told costs it an allocation a request.
 pub const HEADER_FIELDS_MAX: usize = 100;

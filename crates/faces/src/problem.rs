@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     PreconditionRequired,
     BodyTooLarge,
     UriTooLong,
+    FieldsTooLarge,
+    RangeNotSatisfiable,
     UnsupportedMediaType,
     ForeignHost,
     Unindexable,
@@ -80,7 +82,7 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 54] = [
+    pub(crate) const ALL: [Self; 56] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
@@ -111,6 +113,8 @@ impl Kind {
         Self::PreconditionRequired,
         Self::BodyTooLarge,
         Self::UriTooLong,
+        Self::FieldsTooLarge,
+        Self::RangeNotSatisfiable,
         Self::UnsupportedMediaType,
         Self::ForeignHost,
         Self::Unindexable,
@@ -183,6 +187,10 @@ impl Kind {
             Self::PreconditionFailed => ("precondition-failed", 412, "A precondition is false"),
             Self::BodyTooLarge => ("body-too-large", 413, "The body is too large"),
             Self::UriTooLong => ("uri-too-long", 414, "The URI is too long"),
+            Self::FieldsTooLarge => ("fields-too-large", 431, "The header fields are too large"),
+            Self::RangeNotSatisfiable => {
+                ("range-not-satisfiable", 416, "The document has no such part")
+            }
             Self::UnsupportedMediaType => {
                 ("unsupported-media-type", 415, "The media type cannot be stored")
             }
@@ -271,6 +279,10 @@ pub(crate) struct More {
     pub accept: Option<String>,
     /// The same for PATCH, as Accept-Patch lists them (RFC 5789 §3.1).
     pub accept_patch: Option<String>,
+    /// The codings that content may have, as Accept-Encoding lists them (RFC 9110 §15.5.16).
+    pub accept_encoding: Option<&'static str>,
+    /// Whether another Accept would have led to another reply.
+    pub varies_by_accept: bool,
     /// The newest commit that the problem reveals something of.
     pub commit: Option<CommitNumber>,
     /// What is known of the application's failure, and whether its developer asks.

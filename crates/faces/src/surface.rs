@@ -208,6 +208,7 @@ pub(crate) const ALWAYS: &[Reply] = &[
     problem(408, "the content came too slowly"),
     problem(413, "too large"),
     problem(414, "the URI is too long"),
+    problem(431, "the header fields are too large"),
     problem(421, "the server is not known by that name"),
     problem(500, "the server failed"),
     problem(501, "the content comes in a transfer coding that is not known"),
@@ -244,7 +245,7 @@ pub(crate) static TABLE: &[Row] = &[
             NOT_KEPT,
             problem(406, "the document has another media type"),
             FAILED,
-            reply(416, "it has no such part", Content::None, &["Content-Range"]),
+            reply(416, "it has no such part", Content::Problem, &["Content-Range"]),
         ],
     },
     Row {

@@ -1,6 +1,6 @@
 //! The Accept field (RFC 9110 §12.5.1). What it means is in `acceptable`.
 
-use crate::acceptable::{Acceptable, Range, split};
+use crate::acceptable::{Acceptable, Range, split, unquoted};
 use hyper::header::{ACCEPT, HeaderMap};
 
 /// What the asker takes; `None`: anything. A range that is not well formed counts for nothing: a
@@ -11,9 +11,18 @@ pub(crate) fn acceptable(headers: &HeaderMap) -> Option<Box<Acceptable>> {
         return None;
     }
     let text = lines.filter_map(|line| line.to_str().ok());
-    let ranges: Vec<Range> = text.flat_map(|line| line.split(',')).filter_map(range).collect();
+    let ranges: Vec<Range> = text.flat_map(|line| unquoted(line, ',')).filter_map(range).collect();
     // An empty field, or one without any range that is understood, asks for nothing.
     (!ranges.is_empty()).then(|| Box::new(Acceptable(ranges)))
+}
+
+/// The place in `offers` of the media type that suits the asker best; the first for one who says
+/// nothing, none if it takes none of them.
+pub(crate) fn best(headers: &HeaderMap, offers: &[&str]) -> Option<usize> {
+    match acceptable(headers) {
+        Some(acceptable) => acceptable.best(offers),
+        None => Some(0),
+    }
 }
 
 fn range(text: &str) -> Option<Range> {
@@ -73,6 +82,10 @@ mod tests {
             ("text/*;q=0, text/plain", "text/plain"),
             ("*/*;q=0.001", "a/b"),
             ("nonsense", "a/b"),
+            ("application/json; charset=utf-8", "application/json"),
+            ("application/json;charset=\"ISO-8859-1\";q=0.5", "application/json"),
+            ("text/html;charset=utf-8", "text/html"),
+            ("text/html;level=\"1,2;3\", a/b;x=\"\\\",\"", "text/html; level=\"1,2;3\""),
         ] {
             assert!(admits(accept, media_type), "{accept}: {media_type}");
         }
@@ -84,10 +97,37 @@ mod tests {
             ("text/*, text/plain;q=0", "text/plain"),
             ("text/plain, text/plain;format=flowed;q=0", "text/plain; format=flowed"),
             ("text/plain;format=flowed", "text/plain"),
+            ("text/plain;charset=latin1", "text/plain; charset=utf-8"),
+            ("application/json;charset=utf-8;q=0, */*", "application/json"),
+            ("application/json;profile=x", "application/json"),
+            ("a/c;x=\", a/b\"", "a/b"),
             ("*/json, text/html", "application/json"),
             ("application/json;q=1.5, text/html", "application/json"),
         ] {
             assert!(!admits(accept, media_type), "{accept}: {media_type}");
         }
+    }
+
+    #[test]
+    fn rfc9110_12_5_1_the_best_of_several() {
+        let offers = ["text/event-stream", "application/json"];
+        for (accept, expected) in [
+            ("", Some(0)),
+            ("*/*", Some(0)),
+            ("application/json;q=0.2, text/event-stream;q=0.1", Some(1)),
+            ("application/json;q=0.2, text/event-stream;q=0.3", Some(0)),
+            ("application/json, text/event-stream", Some(0)),
+            ("application/json, text/plain, */*", Some(1)),
+            ("text/*, application/json;q=0.9", Some(0)),
+            ("text/event-stream;q=0, */*;q=0.1", Some(1)),
+            ("application/json;charset=utf-8, text/event-stream;q=0.9", Some(1)),
+            ("text/html", None),
+            ("*/*;q=0", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(best(&headers, &offers), expected, "{accept}");
+        }
+        assert_eq!(best(&HeaderMap::new(), &offers), Some(0));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::http::forwarded::{Asker, Scheme};
 use crate::http::rest::Site;
-use crate::http::{http1, http2};
+use crate::http::{http1, http2, refused};
 use crate::listener::Arrival;
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
-use tokio::io::AsyncWriteExt;
+use std::sync::atomic::Ordering;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -68,14 +68,17 @@ async fn speak(arrival: Arrival, reactor: Rc<Reactor>, mut closing: Closing) -> 
     match (opening, tls) {
         (Opening::Nothing, _) => Ok(()),
         (Opening::Tls, Some(tls)) => Box::pin(secure(socket, connection, &tls, closing)).await,
-        (_, Some(_)) => refuse_plain(socket, &connection).await,
+        (_, Some(_)) => {
+            let detail = "this port speaks TLS: expected a TLS handshake; use https://";
+            refuse(socket, &connection, detail).await
+        }
         // In a box, so that the many connections of HTTP/1 need not have room for it.
         (Opening::Http2, None) => Box::pin(http2::serve(socket, connection, closing)).await,
         (Opening::Http1, None) => Ok(http1::serve(socket, connection, closing).await?),
         (Opening::Tls, None) => {
-            log::debug!("{peer} began with TLS, which is not spoken on this port");
-            // To HTTP it is a malformed request, and gets a 400.
-            Ok(http1::serve(socket, connection, closing).await?)
+            tell_of_tls(&connection);
+            let detail = "this port speaks HTTP without TLS: use http://";
+            refuse(socket, &connection, detail).await
         }
     }
 }
@@ -99,19 +102,27 @@ async fn secure(
     Ok(http1::serve(spoken.stream, connection, closing).await?)
 }
 
-/// Tells a client that speaks HTTP where TLS is spoken what it should do.
-async fn refuse_plain(mut socket: Socket, connection: &Connection) -> Result<(), Ended> {
-    let detail = "this port speaks TLS: expected a TLS handshake; use https://";
-    let body = Problem::new(Kind::BadRequest, detail).to_json();
-    let reply = format!(
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/problem+json\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
+/// Tells a client that speaks TLS where HTTP is spoken, or the other way round, what it should do.
+async fn refuse(
+    mut socket: Socket,
+    connection: &Connection,
+    detail: &'static str,
+) -> Result<(), Ended> {
     connection.is_unread.set(true);
-    socket.write_all(reply.as_bytes()).await?;
-    socket.shutdown().await?;
-    Err(misbehaved("it spoke no TLS").into())
+    refused::reply(&mut socket, &Problem::new(Kind::BadRequest, detail)).await?;
+    Err(misbehaved(detail).into())
+}
+
+/// One line a server, because such clients come again and again.
+fn tell_of_tls(connection: &Connection) {
+    let counts = &connection.reactor.observer.connections;
+    if !counts.told_of_tls.swap(true, Ordering::Relaxed) {
+        let peer = connection.peer;
+        log::warn!(
+            "{peer} speaks TLS on the port of plain HTTP, and is answered 400; --tls-listen opens \
+             a port for TLS. This is not said again"
+        );
+    }
 }
 
 impl Connection {

@@ -19,9 +19,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> Result<MediaType, Problem> {
 /// The Content-Type of content that is whole and in no coding, as it was sent.
 pub(super) fn stated(headers: &HeaderMap) -> Result<&str, Problem> {
     // Stored as it is, the content would be served without its coding (RFC 9110 §8.4).
-    if is_coded(headers) {
-        return Err(unsupported("Content-Encoding is not supported: send the content uncoded"));
-    }
+    check_coding(headers)?;
     // A part must not be taken for the whole (RFC 9110 §14.4).
     if headers.contains_key(CONTENT_RANGE) {
         let detail = "Content-Range cannot be honoured: send the whole document";
@@ -58,12 +56,13 @@ pub(crate) fn patch_format(headers: &HeaderMap) -> Result<Format, Problem> {
         (JSON_PATCH, Format::JsonPatch),
         (MERGE_OPERATIONS, Format::MergeOperations),
     ];
+    check_coding(headers)?;
     // That none is given is said by the same problem as that another one is.
     let is = |name: &str| essence(headers).is_some_and(|text| text.eq_ignore_ascii_case(name));
     let format = formats.iter().find(|(name, _)| is(name)).map(|(_, format)| *format);
-    format.filter(|_| !is_coded(headers)).ok_or_else(|| {
+    format.ok_or_else(|| {
         let accepts = Template::Document.accepts(&Method::PATCH);
-        let mut problem = unsupported(format!("a patch is one of {accepts}, without a coding"));
+        let mut problem = unsupported(format!("a patch is one of {accepts}"));
         problem.more().accept_patch = Some(accepts);
         problem
     })
@@ -71,13 +70,14 @@ pub(crate) fn patch_format(headers: &HeaderMap) -> Result<Format, Problem> {
 
 /// Checks that the content is JSON, for a resource that takes nothing else.
 pub(crate) fn check_json(headers: &HeaderMap, template: Template) -> Result<(), Problem> {
+    check_coding(headers)?;
     let is_json =
         essence(headers).is_some_and(|text| text.eq_ignore_ascii_case("application/json"));
-    if is_json && !is_coded(headers) {
+    if is_json {
         return Ok(());
     }
     let accepts = template.accepts(&Method::POST);
-    let mut problem = unsupported(format!("{} takes {accepts}, without a coding", template.path()));
+    let mut problem = unsupported(format!("{} takes {accepts}", template.path()));
     problem.more().accept = Some(accepts);
     Err(problem)
 }
@@ -87,8 +87,18 @@ fn essence(headers: &HeaderMap) -> Option<&str> {
     content_type(headers).ok().flatten().map(|text| split(text).0)
 }
 
-fn is_coded(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).iter().any(|coding| coding != "identity")
+/// Refuses content in a coding, and says by Accept-Encoding that it is that (RFC 9110 §15.5.16).
+fn check_coding(headers: &HeaderMap) -> Result<(), Problem> {
+    let lines = headers.get_all(CONTENT_ENCODING).iter().map(|line| line.as_bytes());
+    let mut codings =
+        lines.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    if codings.all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case(b"identity")) {
+        return Ok(());
+    }
+    let detail = "Content-Encoding is not supported: send the content uncoded";
+    let mut problem = unsupported(detail);
+    problem.more().accept_encoding = Some("identity");
+    Err(problem)
 }
 
 fn parse(text: &str) -> Result<MediaType, Problem> {
@@ -195,6 +205,7 @@ mod tests {
         assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_TYPE, "a/b")]), Err(400));
         assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "gzip")]), Err(415));
         assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_RANGE, "bytes 0-1/2")]), Err(400));
-        assert!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "identity")]).is_ok());
+        assert!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "Identity, identity")]).is_ok());
+        assert_eq!(of(&[(CONTENT_TYPE, "a/b"), (CONTENT_ENCODING, "identity, br")]), Err(415));
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! The page needs no script and nothing from elsewhere, and everything on it is escaped.
 
+use crate::http::accept;
 use crate::problem::{Problem, Row};
-use hyper::header::{ACCEPT, HeaderMap};
+use hyper::header::HeaderMap;
 use hyper::http::request::Parts;
 use std::fmt::Write;
 
@@ -17,13 +18,11 @@ pub(super) const CONTENT_SECURITY_POLICY: &str = concat!(
 
 const STYLE: &str = include_str!("failure.css");
 
-/// Whether the client is a browser that wants a page: it names HTML (RFC 9110 §12.5.1).
+/// Whether the client is a browser that wants a page: it likes HTML better than the problem, which
+/// is JSON (RFC 9110 §12.5.1). Who takes anything is a program.
 pub(super) fn wants_page(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    let mut ranges = lines
-        .flat_map(|line| line.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim());
-    ranges.any(|range| range.eq_ignore_ascii_case("text/html"))
+    let offers = ["application/problem+json", "application/json", "text/html"];
+    accept::best(headers, &offers) == Some(2)
 }
 
 /// The page of a problem of the application's. `request` is shown to developers only.
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
     use crate::problem::Kind;
     use hyper::Request;
-    use hyper::header::HeaderValue;
+    use hyper::header::{ACCEPT, HeaderValue};
     use sha2::{Digest, Sha256};
 
     fn base64(bytes: &[u8]) -> String {
@@ -178,7 +177,10 @@ mod tests {
             wants_page(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
         };
         assert!(wants("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"));
-        assert!(wants("application/json, Text/HTML; q=0.1"));
+        assert!(wants("application/json;q=0.2, Text/HTML; q=0.3"));
+        assert!(wants("text/html"));
+        assert!(!wants("application/json, text/html; q=0.1"));
+        assert!(!wants("text/html;q=0"));
         assert!(!wants("*/*") && !wants("application/json") && !wants(""));
         assert!(!wants_page(&HeaderMap::new()));
     }

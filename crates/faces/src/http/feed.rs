@@ -13,7 +13,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVa
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 use query::{ParameterError, pairs};
-use repository::{CollectionName, CommitNumber, LogError, LogReader, MediaType};
+use repository::{CollectionName, CommitNumber, LogError, LogReader};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,6 +28,10 @@ pub(crate) struct Wanted {
     collections: Vec<String>,
     is_page: bool,
 }
+
+/// The forms of the feed, the one for those who ask for none first.
+const EVENTS: &str = "text/event-stream";
+const JSON: &str = "application/json";
 
 /// Asks for the feed of a collection.
 const FEED: &str = "feed";
@@ -68,21 +72,13 @@ impl Wanted {
     ) -> Result<Self, Problem> {
         let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
         let after = last.filter(|id| !id.is_empty()).or(after).map(number).transpose()?;
-        let is_page = match accept::acceptable(headers) {
-            None => false,
-            Some(accepts) => {
-                let stream = MediaType::Other("text/event-stream".into());
-                match (accepts.admits(&stream), accepts.admits(&MediaType::Json)) {
-                    (true, _) => false,
-                    (false, true) => true,
-                    (false, false) => {
-                        let detail = "the feed is text/event-stream or application/json";
-                        return Err(Problem::new(Kind::NotAcceptable, detail));
-                    }
-                }
-            }
-        };
-        Ok(Self { after, collections, is_page })
+        let best = accept::best(headers, &[EVENTS, JSON]).ok_or_else(|| {
+            let detail = format!("the feed is {EVENTS} or {JSON}");
+            let mut problem = Problem::new(Kind::NotAcceptable, detail);
+            problem.more().varies_by_accept = true;
+            problem
+        })?;
+        Ok(Self { after, collections, is_page: best == 1 })
     }
 }
 
@@ -122,7 +118,7 @@ pub(super) async fn serve(
         return page(after, filter, reactor).await;
     }
     if parts.method == Method::HEAD {
-        return Ok(response("text/event-stream", Outgoing::default()));
+        return Ok(response(EVENTS, Outgoing::default()));
     }
     let full = || Problem::new(Kind::Busy, "as many read the feed as may");
     let place = reactor.observer.feeds.enter().ok_or_else(full)?;
@@ -134,7 +130,7 @@ pub(super) async fn serve(
         let _place = place;
         stream.run(|| bearer::recognised(&parts, &guard.guard, address)).await;
     });
-    Ok(response("text/event-stream", Outgoing::pieces(coming, None)))
+    Ok(response(EVENTS, Outgoing::pieces(coming, None)))
 }
 
 /// What is not kept is told before a stream begins.
@@ -192,7 +188,7 @@ async fn page(
         Ok(text)
     });
     match told.await? {
-        Ok(text) => Ok(response("application/json", Outgoing::from(text))),
+        Ok(text) => Ok(response(JSON, Outgoing::from(text))),
         Err(LogError::Gone { after }) => Err(gone(after, reactor)),
         Err(LogError::Poisoned(poisoned)) => Err(poisoned.into()),
         Err(LogError::Closed) => Err(Problem::new(Kind::Unavailable, "the server ends")),

@@ -1,6 +1,7 @@
 //! HTTP/1.1 and 1.0 (RFC 9112) on one connection.
 
 use crate::http::connection::{Closing, Connection, split};
+use crate::http::refused::{self, Own, Withholding};
 use crate::http::visit::respond;
 use crate::limits;
 use hyper::Request;
@@ -9,7 +10,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::pin::pin;
 use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -21,24 +21,37 @@ pub(crate) async fn serve(
 ) -> hyper::Result<()> {
     let protocol = protocol(&connection);
     let connection = Rc::new(connection);
+    let (own, is_unread) = (Own::default(), Rc::clone(&connection.is_unread));
+    let io = TokioIo::new(Withholding::new(io, own.clone()));
     let service = service_fn(move |request: Request<Incoming>| {
-        let connection = Rc::clone(&connection);
+        let (connection, own) = (Rc::clone(&connection), own.clone());
         async move {
             let (parts, mut body) = split(request);
             let response = respond(parts, &mut body, &connection).await;
             connection.is_unread.set(body.is_some());
+            own.see(&response);
             Ok::<_, Infallible>(response)
         }
     });
-    let mut serving = pin!(protocol.serve_connection(TokioIo::new(io), service));
-    tokio::select! {
+    let mut serving = protocol.serve_connection(io, service);
+    let ended = tokio::select! {
         biased;
-        ended = serving.as_mut() => ended,
+        ended = &mut serving => ended,
         _ = closing.wait_for(|closing| *closing) => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
+            Pin::new(&mut serving).graceful_shutdown();
+            (&mut serving).await
         }
+    };
+    let Err(error) = ended else { return Ok(()) };
+    let left = serving.into_parts();
+    let socket = left.io.into_inner();
+    if socket.has_refused {
+        is_unread.set(true);
+        let problem = refused::problem(&error, &left.read_buf);
+        // Why the connection ends is in `error`; that its client has gone meanwhile adds nothing.
+        let _sent = refused::reply(&mut socket.into_inner(), &problem).await;
     }
+    Err(error)
 }
 
 fn protocol(connection: &Connection) -> http1::Builder {

@@ -100,7 +100,7 @@ fn protocol() -> http2::Builder<OnReactor> {
         .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
         .max_send_buf_size(limits::STREAM_SEND_BYTES_MAX)
-        .max_header_list_size(limits::HEADER_BYTES_MAX as u32)
+        .max_header_list_size(limits::FIELD_LIST_BYTES_MAX)
         .max_pending_accept_reset_streams(limits::STREAMS_RESET_UNSEEN_MAX)
         .max_local_error_reset_streams(limits::STREAM_ERRORS_MAX)
         .keep_alive_interval(limits::PING_INTERVAL)

@@ -1,8 +1,9 @@
 //! The pages that problems name as their `type`: those of `docs/errors`, as HTML or as the Markdown
 //! they are written in. `build.rs` makes the table.
 
+use crate::http::accept;
 use crate::problem::Problem;
-use hyper::header::{ACCEPT, HeaderMap};
+use hyper::header::HeaderMap;
 
 /// A page.
 struct Page {
@@ -33,26 +34,18 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.name).filter(|name| !name.is_empty())
 }
 
-/// Whether Markdown, or text of any kind but HTML, is asked for by name (RFC 9110 §12.5.1). Weights
-/// are not compared: browsers name HTML first, and who wants Markdown does not name HTML.
+/// Whether Markdown, or plain text, suits the client better than HTML (RFC 9110 §12.5.1). Who takes
+/// none of them gets HTML all the same: it is of more use than an error about an error.
 fn wants_markdown(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    let mut ranges = lines
-        .flat_map(|line| line.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim());
-    let named = ranges.find(|range| {
-        ["text/html", "text/markdown", "text/plain"]
-            .iter()
-            .any(|one| range.eq_ignore_ascii_case(one))
-    });
-    named.is_some_and(|range| !range.eq_ignore_ascii_case("text/html"))
+    let best = accept::best(headers, &[HTML, MARKDOWN, "text/plain; charset=utf-8"]);
+    best.is_some_and(|place| place > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::problem::Kind;
-    use hyper::header::HeaderValue;
+    use hyper::header::{ACCEPT, HeaderValue};
     use std::collections::BTreeSet;
 
     fn media_type(accept: Option<&'static str>) -> &'static str {
@@ -66,7 +59,14 @@ mod tests {
         {
             assert_eq!(media_type(accept), HTML, "{accept:?}");
         }
-        for accept in ["text/markdown", "Text/Markdown;q=1, */*", "text/plain"] {
+        for accept in [
+            "text/markdown",
+            "Text/Markdown;q=1, */*",
+            "text/plain",
+            "text/html;q=0.4, text/markdown;q=0.5",
+            "text/*, text/html;q=0",
+            "text/markdown; charset=utf-8",
+        ] {
             assert_eq!(media_type(Some(accept)), MARKDOWN, "{accept}");
         }
     }

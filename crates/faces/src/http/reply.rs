@@ -9,14 +9,14 @@ use crate::http::path::Resource;
 use crate::http::{app, failure, path};
 use crate::operation::{Executed, Granted, Outcome, Written};
 use crate::preconditions;
-use crate::problem::Problem;
+use crate::problem::{Kind, Problem};
 use crate::status;
 use crate::surface::{SERVER_METHODS, Template};
 use bytes::Bytes;
 use hyper::header::{
-    ACCEPT, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LINK, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LOCATION, CONTENT_RANGE,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
+    LINK, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode, Uri};
@@ -42,7 +42,7 @@ pub(crate) fn write(settled: Result<Settled, Problem>, parts: Parts) -> Response
         Ok(Settled::Answer(Answer::App(reply))) => {
             app::response(reply, recycled).unwrap_or_else(|p| problem(p, HeaderMap::new()))
         }
-        Ok(Settled::Page(response)) => response,
+        Ok(Settled::Page(response)) => explained(response),
         Ok(Settled::Options(template)) => options(template, recycled),
         Err(failed) => problem(failed, recycled),
     }
@@ -271,6 +271,20 @@ fn failed(failed: Problem, parts: &Parts) -> Response<Outgoing> {
     response
 }
 
+/// Says why a range cannot be had, whatever it is of. Content-Range and what else the reply says of
+/// the whole stays (RFC 9110 §15.5.17).
+fn explained(response: Response<Outgoing>) -> Response<Outgoing> {
+    let is_told = response.body().left() != Some(0);
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE || is_told {
+        return response;
+    }
+    let (head, _) = response.into_parts();
+    let range = head.headers.get(CONTENT_RANGE).and_then(|range| range.to_str().ok());
+    let length = range.and_then(|range| range.strip_prefix("bytes */")).unwrap_or("fewer");
+    let detail = format!("there are {length} bytes, and none of them in the range");
+    problem(Problem::new(Kind::RangeNotSatisfiable, detail), head.headers)
+}
+
 pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Outgoing> {
     let status = StatusCode::from_u16(problem.status())
         .expect("the table has statuses of 400 to 599 only, which a test checks, services 4xx");
@@ -290,6 +304,12 @@ pub(super) fn problem(problem: Problem, mut headers: HeaderMap) -> Response<Outg
             [(ALLOW, more.allow), (ACCEPT, more.accept), (ACCEPT_PATCH, more.accept_patch)];
         for (name, list) in fields {
             list.map(|list| headers.insert(name, listed(list)));
+        }
+        if let Some(codings) = more.accept_encoding {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(codings));
+        }
+        if more.varies_by_accept {
+            headers.insert(VARY, HeaderValue::from_static("Accept"));
         }
         more.commit.map(|commit| headers.insert(SARSEN_COMMIT, number(commit)));
     }

@@ -8,13 +8,14 @@ use crate::http::feed::{self, Wanted};
 use crate::http::list::Manner;
 use crate::http::page::Page;
 use crate::http::path::{self, Resource};
-use crate::http::{accept, bearer, collections, conditions, once, origin, past, wishes};
+use crate::http::{accept, bearer, collections, conditions, once, origin, past, problems, wishes};
 use crate::limits;
 use crate::operation::{Operation, Place};
 use crate::problem::{Kind, Problem};
 use crate::surface::{SERVER_METHODS, Template};
 use hyper::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
+use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Version};
 use repository::CollectionName;
 
@@ -62,7 +63,7 @@ pub(crate) fn route(parts: &Parts, site: Site<'_>) -> Result<Route, Problem> {
         Resource::Transactions => transactions(parts),
         Resource::Feed => self::feed(parts),
         Resource::Atom => Ok(Route::Atom),
-        Resource::Page(page) => self::page(&parts.method, page),
+        Resource::Page(page) => self::page(parts, page),
         Resource::Server if parts.method == Method::OPTIONS => Ok(Route::Options(None)),
         Resource::App if site.has_app => Ok(Route::App),
         Resource::Server | Resource::App => Err(Problem::not_found()),
@@ -86,6 +87,7 @@ fn is_guarded(resource: &Resource) -> bool {
 /// What every request must keep to.
 fn check(parts: &Parts) -> Result<(), Problem> {
     check_uri(parts)?;
+    check_fields(parts)?;
     check_host(parts)?;
     if is_known(&parts.method) {
         return Ok(());
@@ -99,8 +101,33 @@ fn check_uri(parts: &Parts) -> Result<(), Problem> {
     if bytes <= limits::URI_BYTES_MAX {
         return Ok(());
     }
+    Err(uri_too_long(&bytes.to_string()))
+}
+
+/// A path and query of `got` bytes.
+pub(super) fn uri_too_long(got: &str) -> Problem {
     let detail = format!("path and query have at most {} bytes", limits::URI_BYTES_MAX);
-    Err(Problem::new(Kind::UriTooLong, format!("{detail}; got {bytes}")))
+    Problem::new(Kind::UriTooLong, format!("{detail}; got {got}"))
+}
+
+/// In HTTP/1 the head has been bounded as it was read. What counts in HTTP/2 is RFC 9113 §6.5.2's.
+fn check_fields(parts: &Parts) -> Result<(), Problem> {
+    const OVERHEAD_BYTES: usize = 32;
+    if parts.version != Version::HTTP_2 {
+        return Ok(());
+    }
+    let field = |name: &str, value: &[u8]| name.len() + value.len() + OVERHEAD_BYTES;
+    let fields = parts.headers.iter().map(|(name, value)| field(name.as_str(), value.as_bytes()));
+    let target = parts.uri.path_and_query().map_or("", PathAndQuery::as_str);
+    let bytes = field(":path", target.as_bytes()) + fields.sum::<usize>();
+    if bytes <= limits::HEADER_BYTES_MAX { Ok(()) } else { Err(fields_too_large()) }
+}
+
+/// More fields, or larger ones, than a request may have.
+pub(super) fn fields_too_large() -> Problem {
+    let (bytes, fields) = (limits::HEADER_BYTES_MAX, limits::HEADER_FIELDS_MAX);
+    let detail = format!("a request has at most {bytes} bytes of header, in {fields} fields");
+    Problem::new(Kind::FieldsTooLarge, detail)
 }
 
 /// RFC 9112 §3.2: exactly one Host in HTTP/1.1. `origin` looks at what it says.
@@ -201,8 +228,11 @@ fn feed(parts: &Parts) -> Result<Route, Problem> {
     }
 }
 
-fn page(method: &Method, page: Page) -> Result<Route, Problem> {
-    match *method {
+fn page(parts: &Parts, page: Page) -> Result<Route, Problem> {
+    if page == Page::Problem && problems::page(parts.uri.path(), &parts.headers).is_err() {
+        return Err(Problem::not_found());
+    }
+    match parts.method {
         Method::GET | Method::HEAD => Ok(Route::Page(page)),
         Method::OPTIONS => Ok(Route::Options(Some(page.template()))),
         _ => Err(Problem::method_not_allowed(page.template())),

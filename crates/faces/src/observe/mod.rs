@@ -54,6 +54,8 @@ pub(crate) struct Connections {
     pub open: Mutex<Vec<Arc<AtomicUsize>>>,
     pub accepted: AtomicU64,
     pub turned_away: AtomicU64,
+    /// Whether it was said that clients speak TLS where it is not spoken.
+    pub told_of_tls: AtomicBool,
 }
 
 impl Connections {

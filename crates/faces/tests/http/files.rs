@@ -47,7 +47,7 @@ fn style() -> String {
     LINE.repeat(100)
 }
 
-fn start() -> (Site, Arc<Pool>) {
+pub fn start() -> (Site, Arc<Pool>) {
     let mut started = None;
     let site = Site::with_pool(
         |_| {},

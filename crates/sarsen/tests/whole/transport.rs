@@ -102,6 +102,26 @@ fn a_certificate_that_cannot_be_used_is_a_clear_end() {
 }
 
 #[test]
+fn tls_on_the_plain_port_is_one_line_in_the_log_and_a_problem() {
+    let site = Site::bare();
+    let server = site.start();
+    let address = server.address().to_string();
+    for _ in 0..20 {
+        let output = tool("openssl", &["s_client", "-connect", &address]);
+        assert!(!output.status.success(), "{output:?}");
+    }
+    let url = format!("https://{address}/healthz");
+    assert!(!tool("curl", &["-sS", "--insecure", &url]).status.success());
+    // Whatever was to be said was said when a later request is answered.
+    assert_eq!(server.get("/healthz").status, 200);
+    let log = server.logged();
+    let lines: Vec<&str> = log.lines().filter(|line| line.contains("TLS")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines[0].contains("--tls-listen"), "{log}");
+    assert_eq!(server.stop().code(), Some(0));
+}
+
+#[test]
 fn a_signal_ends_http2_after_what_is_in_flight() {
     let site = Site::bare();
     let mut server = site.start();
