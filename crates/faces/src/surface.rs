@@ -365,6 +365,7 @@ pub(crate) static TABLE: &[Row] = &[
             reply(200, "a page of documents", Content::Json, &["Link", "ETag", "Last-Modified"]),
             reply(304, "you have these settings", Content::None, &["ETag"]),
             NO_COLLECTION,
+            problem(406, "with ?feed alone: Accept admits neither form of it"),
             FAILED,
             problem(422, "it would read too much; the index that would help"),
         ],
@@ -461,7 +462,8 @@ pub(crate) static TABLE: &[Row] = &[
         ],
         accepts: &[],
         responses: &[
-            reply(200, "events, or a page of commits", Content::Events, &[]),
+            reply(200, "events, or a page of commits", Content::Events, &["Vary"]),
+            problem(406, "Accept admits neither of the two forms"),
             problem(410, "what comes next is not kept any more; from where it is"),
         ],
     },

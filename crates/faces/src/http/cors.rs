@@ -29,8 +29,8 @@ const REQUEST_FIELDS: HeaderValue = HeaderValue::from_static(
 
 /// Fields that a page may read beside those that the browser shows.
 const REPLY_FIELDS: HeaderValue = HeaderValue::from_static(
-    "Accept, Accept-Patch, Allow, Content-Location, ETag, Location, Preference-Applied, \
-     Retry-After, Sarsen-Commit, Sarsen-Durability, WWW-Authenticate",
+    "Accept, Accept-Encoding, Accept-Patch, Allow, Content-Location, ETag, Location, \
+     Preference-Applied, Retry-After, Sarsen-Commit, Sarsen-Durability, WWW-Authenticate",
 );
 
 const VARIES: HeaderValue = HeaderValue::from_static("Origin");

@@ -90,7 +90,11 @@ fn each_gets_its_status_or_a_close() {
         let mut client = site.connect();
         client.send(bytes);
         client.end_sending();
-        let got = client.try_reply(false).map_or(Close, |reply| Status(reply.status));
+        let reply = client.try_reply(false);
+        if let Some(reply) = reply.as_ref().filter(|reply| reply.status >= 400) {
+            assert_eq!(reply.json()["status"], reply.status, "{name}: {}", reply.problem());
+        }
+        let got = reply.map_or(Close, |reply| Status(reply.status));
         let ended = client.is_at_end();
         if got != *expected || !ended {
             wrong.push(format!("{name}: expected {expected:?}, got {got:?}, ended: {ended}"));

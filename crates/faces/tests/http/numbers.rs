@@ -7,13 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const ROUTES: &str = r#"
-import { App } from "sarsen";
+import { App, reply } from "sarsen";
 const app = new App();
 app.post("/echo", ({ request }) => request.json());
+app.get("/bare", () => reply({ status: 400 }));
 export default app;
 "#;
 
-fn site() -> Site {
+/// With an application that has these routes.
+pub fn site() -> Site {
     Site::with_pool(
         |_| {},
         |repository| {

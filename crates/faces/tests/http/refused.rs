@@ -105,6 +105,20 @@ fn what_was_asked_before_is_answered_before() {
 }
 
 #[test]
+fn an_empty_reply_of_the_application_stays_as_it_is() {
+    let site = crate::numbers::site();
+    for version in ["1.0", "1.1"] {
+        let mut client = site.connect();
+        let fields = "Host: localhost\r\nConnection: close\r\n";
+        client.send(format!("GET /bare HTTP/{version}\r\n{fields}\r\n"));
+        let reply = client.reply(false);
+        assert_eq!((reply.status, reply.body.as_str()), (400, ""), "{reply:?}");
+        assert_eq!(reply.field("content-type"), None, "{reply:?}");
+        assert!(client.is_at_end());
+    }
+}
+
+#[test]
 fn tls_where_it_is_not_spoken_is_told_so() {
     let site = Site::start();
     for _ in 0..3 {
