@@ -227,3 +227,45 @@ fn documents_that_fill_a_page_by_themselves_are_listed_one_by_one() {
     }
     assert_eq!(seen, ["a", "b", "c", "d", "e"]);
 }
+
+#[test]
+fn places_in_arrays_signs_and_surrogates_mean_what_is_written() {
+    let site = Site::start();
+    site.put("/db/notes/a", r#"{"n":1,"tags":["x","y"],"of":[{"n":1,"m":2},7],"mark":"😀"}"#);
+    for (fields, value) in [
+        ("tags.0", r#"{"tags":["x"]}"#),
+        ("tags.1,n", r#"{"n":1,"tags":["y"]}"#),
+        ("tags.2", r#"{"tags":[]}"#),
+        ("of.0.m", r#"{"of":[{"m":2}]}"#),
+        ("of.1,of.m", r#"{"of":[{"m":2},7]}"#),
+        ("of.m", r#"{"of":[{"m":2}]}"#),
+    ] {
+        let reply = ask(&site, &format!("fields={fields}"));
+        assert!(reply.body.contains(&format!("\"value\":{value}}}")), "{fields}: {}", reply.body);
+    }
+    for (query, words) in [
+        ("order=-n", "descending is written \"n desc\""),
+        ("order=tags,-of.n", "descending is written \"of.n desc\""),
+        ("order=%22n%22,-%22a%20b%22", "descending is written \"\"a b\" desc\""),
+        ("fields=-n", "nothing is left out by -"),
+        ("filter=mark%3D%22%5Cud83d%22", "a whole character"),
+        ("filter=mark%3D%22%5Cude00%5Cud83d%22", "a whole character"),
+    ] {
+        let reply = ask(&site, query);
+        assert_eq!(reply.status, 400, "{query}: {reply:?}");
+        let detail = reply.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(words), "{query}: {detail}");
+    }
+    for query in [
+        "filter=mark%3D%22%5Cud83d%5Cude00%22",
+        "filter=mark%3D%22%5CuD83D*%22",
+        "filter=mark%3D%22%F0%9F%98%80%22",
+        "order=n%20desc",
+        "order=%22n%22%20desc",
+    ] {
+        let expected = if query.contains('*') { 400 } else { 200 };
+        let reply = ask(&site, query);
+        assert_eq!(reply.status, expected, "{query}: {reply:?}");
+        assert!(expected == 400 || keys(&reply.body) == ["a"], "{query}: {reply:?}");
+    }
+}

@@ -330,6 +330,32 @@ mod tests {
     }
 
     #[test]
+    fn a_number_of_json_stays_one_that_json_keeps_exactly() {
+        let there = |body: &str| Document {
+            media_type: MediaType::Json,
+            body: body.to_owned().into(),
+            blob: None,
+            version: CommitNumber(1),
+            created: Timestamp(0),
+            updated: Timestamp(0),
+            expires: None,
+        };
+        for (before, delta, after) in [
+            ("7", 3, Some("10")),
+            ("9007199254740991", 1, Some("9007199254740992")),
+            ("9007199254740991", 2, None),
+            ("9007199254740992", 2, Some("9007199254740994")),
+            ("9007199254740992", (1 << 63) - (1 << 53), None),
+        ] {
+            let changed = add(&there(before), delta, false).map(|(change, _)| match change {
+                Change::Put { body, .. } => String::from_utf8(body).unwrap(),
+                _ => panic!("{before} is put"),
+            });
+            assert_eq!(changed.as_deref(), after, "{before} + {delta}");
+        }
+    }
+
+    #[test]
     fn flags_are_a_parameter_of_the_media_type() {
         for flags in [0, 1, u32::MAX] {
             assert_eq!(flags_of(&media_type(flags)), flags);

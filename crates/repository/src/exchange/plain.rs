@@ -73,6 +73,8 @@ mod tests {
             (r#"{"id":null}"#, "a text or a number"),
             (r#"{"id":""}"#, "a key is 1 to 512 bytes"),
             ("[1]", "/id"),
+            (r#"{"id":"a","n":9007199254740993.0}"#, "cannot hold the integer"),
+            (r#"{"id":9223372036854775808}"#, "cannot hold the integer"),
             ("{", "expected"),
         ] {
             let error = plain.read(line.as_bytes()).unwrap_err();
