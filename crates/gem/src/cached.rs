@@ -243,7 +243,6 @@ impl Cached {
         let first_later = held.partition_point(|each| each.number <= number);
         let later = held.split_off(first_later);
         let due = std::mem::replace(&mut *held, if is_over { Vec::new() } else { later });
-        self.holding.store(held.len(), Ordering::Release);
         // Under the lock: what comes later takes effect later.
         for each in &due {
             for (key, staged) in &each.writes.staged {
@@ -252,6 +251,8 @@ impl Cached {
                 }
             }
         }
+        // After that, or somebody who sees that nothing is held would read what was there before.
+        self.holding.store(held.len(), Ordering::Release);
         drop(held);
         drop(due);
     }
