@@ -4,12 +4,12 @@
 /// refused ("bad command line format"), as memcached does.
 pub const KEY_BYTES_MAX: usize = 250;
 
-/// Bytes without an end of line after which a command is none: the connection is to be closed
-/// without a word, as memcached does. `get` and `gets` may be longer.
+/// Longest line of a command but those with many keys, its line feed not counted. Longer: the
+/// connection is to be closed without a word, as memcached does if the end has not come.
 pub const LINE_BYTES_MAX: usize = 2048;
 
-/// Longest line of `get` and `gets`: some thousand of the longest keys. Longer: the connection is
-/// to be closed (memcached has no bound).
+/// Longest line of `get`, `gets`, `gat` and `gats`: some thousand of the longest keys. Longer: the
+/// connection is to be closed (memcached has no bound for the first two).
 pub const GET_LINE_BYTES_MAX: usize = 1 << 20;
 
 /// Most flags of a meta command; `ms`, whose line has a length besides, takes one less. More: the

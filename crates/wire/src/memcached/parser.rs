@@ -106,6 +106,9 @@ impl Parser {
             },
         };
         self.searched = 0;
+        if next > LINE_BYTES_MAX && !may_be_so_long(&buffer[..next - 1]) {
+            return Parsed::Close;
+        }
         match command(&buffer[..end]) {
             Ok(Some(request)) => Parsed::Request(request, next),
             Ok(None) => Parsed::Close,
@@ -119,18 +122,29 @@ impl Parser {
     fn incomplete(&mut self, buffer: &[u8]) -> Parsed<'static> {
         // A zero byte is looked for again, or it would be passed over with the rest.
         self.searched = memchr(0, buffer).unwrap_or(buffer.len());
-        if buffer.len() <= LINE_BYTES_MAX {
-            return Parsed::Incomplete;
-        }
-        let start = buffer.iter().position(|byte| *byte != b' ').unwrap_or(buffer.len());
-        let line = &buffer[start..];
-        let is_get = line.starts_with(b"get ") || line.starts_with(b"gets ");
-        match start <= 100 && is_get && buffer.len() <= GET_LINE_BYTES_MAX {
+        match may_be_so_long(buffer) {
             true => Parsed::Incomplete,
             false => Parsed::Close,
         }
     }
 }
+
+/// Whether a line may be as long as this without its end: it is short, or it has many keys. So it
+/// is the same for a line that comes at once and for one that comes in pieces.
+fn may_be_so_long(line: &[u8]) -> bool {
+    if line.len() <= LINE_BYTES_MAX {
+        return true;
+    }
+    let start = line.iter().position(|byte| *byte != b' ').unwrap_or(line.len());
+    let is_get = GETS.iter().any(|name| line[start..].starts_with(name));
+    start <= SPACES_MAX && is_get && line.len() <= GET_LINE_BYTES_MAX
+}
+
+/// Commands with any number of keys.
+const GETS: [&[u8]; 4] = [b"get ", b"gets ", b"gat ", b"gats "];
+
+/// Spaces before the name of such a command.
+const SPACES_MAX: usize = 100;
 
 /// The command in a line without its end; none: the connection is to be closed.
 fn command(line: &[u8]) -> Result<Option<Request<'_>>, No> {

@@ -290,7 +290,39 @@ fn lines_without_an_end_are_bounded() {
     assert_eq!(parser.parse(&line), Parsed::Incomplete);
     line.push(b'k');
     assert_eq!(parser.parse(&line), Parsed::Close);
-    // Whole ones are read, however long they are.
-    line.extend_from_slice(b"\r\n");
-    assert!(matches!(Parser::default().parse(&line), Parsed::Refused(_)));
+}
+
+#[test]
+fn a_line_is_too_long_whether_its_end_has_come_or_not() {
+    let padded = |start: &str, length: usize| {
+        let mut line = start.as_bytes().to_vec();
+        line.resize(length, b' ');
+        line
+    };
+    for (start, is_long_allowed) in [
+        ("get a", true),
+        ("gets a", true),
+        ("gat 5 a", true),
+        ("gats 5 a", true),
+        ("  get a", true),
+        ("mg a", false),
+        ("set a 0 0 1", false),
+        ("getter a", false),
+        ("version", false),
+    ] {
+        for (length, is_allowed) in [
+            (LINE_BYTES_MAX, true),
+            (LINE_BYTES_MAX + 1, is_long_allowed),
+            (GET_LINE_BYTES_MAX, is_long_allowed),
+            (GET_LINE_BYTES_MAX + 1, false),
+        ] {
+            let mut line = padded(start, length);
+            let begun = Parser::default().parse(&line) == Parsed::Incomplete;
+            line.push(b'\n');
+            let whole = Parser::default().parse(&line) != Parsed::Close;
+            assert_eq!((begun, whole), (is_allowed, is_allowed), "{start}, {length} bytes");
+        }
+    }
+    let many_spaces = [vec![b' '; 101], padded("get a", LINE_BYTES_MAX)].concat();
+    assert_eq!(Parser::default().parse(&many_spaces), Parsed::Close);
 }
