@@ -50,6 +50,13 @@ async function main() {
   const [stats] = await call("stats");
   assert.ok(stats.curr_items > 2000);
   await call("settings");
+  // Each class has figures; beside them are memcached's two figures of all.
+  const [slabs] = await call("slabs");
+  assert.ok(slabs[1].used_chunks > 2000, JSON.stringify(slabs));
+  const names = Object.keys(slabs).filter((name) => !/^\d+$/.test(name)).sort();
+  assert.deepStrictEqual(names, ["active_slabs", "server", "total_malloced"]);
+  const [items] = await call("items");
+  assert.ok(items[1].number > 2000, JSON.stringify(items));
   client.end();
   console.log("memcached of Node: content");
 }

@@ -20,8 +20,10 @@ const _: () = assert!(MEMORY_BYTES_MAX / SHARDS_MAX / PAGE_BYTES < Place::PAGES_
 /// How a cache is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bound of all memory, in bytes: items and everything that is kept about them.
+    /// Bound of all memory, in bytes: items and everything that is kept about them,
     pub memory_bytes: usize,
+    /// and, of that, what others take who serve the cache, in bytes.
+    pub set_aside_bytes: usize,
     /// Largest value, in bytes.
     pub value_bytes_max: usize,
     /// Decides where keys go. From a random source if others choose keys: whoever knows it can
@@ -32,7 +34,7 @@ pub struct Settings {
 impl Settings {
     /// For values as large as memcached takes by default.
     pub fn new(memory_bytes: usize, seed: u64) -> Self {
-        Self { memory_bytes, value_bytes_max: VALUE_BYTES_DEFAULT, seed }
+        Self { memory_bytes, set_aside_bytes: 0, value_bytes_max: VALUE_BYTES_DEFAULT, seed }
     }
 }
 
@@ -96,21 +98,23 @@ impl Cache {
     /// # Errors
     /// If the settings do not go together.
     pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
-        let Settings { memory_bytes, value_bytes_max, seed } = *settings;
+        let Settings { memory_bytes, set_aside_bytes, value_bytes_max, seed } = *settings;
         if !(1..=VALUE_BYTES_MAX).contains(&value_bytes_max) {
             return Err(SettingsError::Value(value_bytes_max));
         }
         if memory_bytes > MEMORY_BYTES_MAX {
             return Err(SettingsError::MemoryTooLarge(memory_bytes));
         }
-        let needed = shard_bytes_min(value_bytes_max);
+        let shard_min = shard_bytes_min(value_bytes_max);
+        let needed = shard_min.saturating_add(set_aside_bytes);
         if memory_bytes < needed {
             return Err(SettingsError::MemoryTooSmall { memory_bytes, value_bytes_max, needed });
         }
-        let fit = memory_bytes / needed.max(SHARD_BYTES_MIN);
+        let own_bytes = memory_bytes - set_aside_bytes;
+        let fit = (memory_bytes / SHARD_BYTES_MIN).min(own_bytes / shard_min);
         let shards = 1 << fit.clamp(1, SHARDS_MAX).ilog2();
         let hashing = Hashing::new(seed);
-        let making = |number| Making { memory: memory_bytes / shards, hashing, number, shards };
+        let making = |number| Making { memory: own_bytes / shards, hashing, number, shards };
         Ok(Self {
             shards: (0..shards)
                 .map(|number| Padded(Mutex::new(State::new(&making(number)))))
@@ -184,6 +188,15 @@ impl Cache {
         }
     }
 
+    /// Forgets a time that [`Cache::flush`] was told, and removes nothing.
+    pub fn cancel_flush(&self) {
+        for (number, shard) in self.shards.iter().enumerate() {
+            let mut state = shard.0.lock();
+            state.flush_at = 0;
+            state.counts.cmd_flush += u64::from(number == 0);
+        }
+    }
+
     /// Removes some of what has expired: a step that has a bound, for one shard after the other.
     /// What is not swept is removed when it is looked up, or when room is made.
     pub fn sweep(&self) {
@@ -232,6 +245,7 @@ fn figures_of(state: &State) -> Figures {
     figures.memory_bytes = state.memory_bytes() as u64;
     figures.hash_bytes = (state.index.pages() * PAGE_BYTES) as u64;
     figures.pages = state.pages.count() as u64;
+    figures.pages_allocated = state.pages.allocated() as u64;
     figures.pages_used = (state.pages.count() - state.pages.spare()) as u64;
     for (figures, queue) in figures.queues.iter_mut().zip(&state.queues) {
         let QueueFigures { items, bytes, pages, .. } = figures;

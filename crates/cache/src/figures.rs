@@ -61,6 +61,8 @@ figures! {
     page_bytes,
     /// Pages there can be, without those that the index has.
     pages,
+    /// Pages that have been taken from the allocator.
+    pages_allocated,
     /// Pages in use.
     pages_used,
     /// Parts with a lock of their own.
@@ -71,7 +73,7 @@ figures! {
     evicted_unfetched,
     /// Items that expired without having been read.
     expired_unfetched,
-    /// Expired items whose room was used again.
+    /// Expired and flushed items whose room came back.
     reclaimed,
     /// Items that were written anew to keep them while room was made.
     moves,
@@ -91,7 +93,7 @@ figures! {
     get_misses,
     /// Of those, the ones whose item had expired.
     get_expired,
-    /// Of those, the ones that were flushed: always 0, flushing leaves nothing to find.
+    /// Of those, the ones that were flushed: always 0, because flushing leaves nothing to find.
     get_flushed,
     /// `touch` and `gat` that found an item.
     touch_hits,

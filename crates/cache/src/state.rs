@@ -193,6 +193,7 @@ impl State {
 
     /// Removes everything.
     pub fn clear(&mut self) {
+        self.counts.reclaimed += self.index.items() as u64;
         // All but the one that it begins with.
         let returned = self.index.pages() - 1;
         self.index = Index::new();

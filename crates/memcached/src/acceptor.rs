@@ -137,6 +137,7 @@ impl Acceptor {
 
     fn admit(&mut self, socket: OwnedFd, peer: Option<SocketAddrAny>, door: &Door) {
         self.is_failing = false;
+        self.shared.is_accepting.store(true, Ordering::Relaxed);
         count(&self.shared.counts.accepted, 1);
         if self.shared.open.load(Ordering::Relaxed) >= self.shared.limits.connections_max {
             return self.turn_away(&socket);
@@ -186,8 +187,11 @@ impl Acceptor {
                 "cannot accept memcached connections: {error}; going on trying. If it is for want \
                  of file descriptors, raise their limit (ulimit -n)"
             );
+            count(&self.shared.counts.accept_failures, 1);
         }
         self.is_failing = true;
+        self.shared.is_accepting.store(false, Ordering::Relaxed);
         std::thread::sleep(ACCEPT_PAUSE);
+        count(&self.shared.counts.accept_paused_us, ACCEPT_PAUSE.as_micros() as u64);
     }
 }

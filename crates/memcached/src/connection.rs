@@ -1,8 +1,10 @@
 //! A connection: its socket, what was received and is not carried out yet, and answers that are
 //! not sent yet. Both are empty most of the time, and then take no memory.
 
+use crate::buffer::Buffer;
 use crate::figures::ConnectionFigures;
 use crate::limits::{HELD_BYTES_MAX, RECEIVE_BYTES};
+use crate::memory::Share;
 use crate::session::Session;
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
@@ -17,9 +19,9 @@ pub(crate) struct Connection {
     pub figures: Arc<ConnectionFigures>,
     pub session: Session,
     /// The begin of a command, or commands that wait for room for their answers.
-    pub received: Vec<u8>,
+    pub received: Buffer,
     /// Answers; the first `sendable` bytes may be sent.
-    unsent: Vec<u8>,
+    unsent: Buffer,
     sendable: usize,
     /// The rest of the answers in their order: how many bytes may be sent once which commit is
     /// durable.
@@ -33,8 +35,10 @@ pub(crate) struct Connection {
     is_stalled: bool,
     /// What the kernel is asked to tell.
     pub interest: EventFlags,
-    /// Memory that it was last found to keep, in bytes.
-    pub kept_bytes: usize,
+    /// What both take of the memory of all connections.
+    pub share: Share,
+    /// Since when it has had some, in seconds since the face began.
+    pub kept_since: u32,
 }
 
 /// How far a connection has come.
@@ -58,14 +62,23 @@ pub(crate) enum Received {
     End,
 }
 
+fn receive(socket: &OwnedFd, room: &mut [u8]) -> Result<Received, Gone> {
+    match recv(socket, room, RecvFlags::empty()) {
+        Ok((0, _)) => Ok(Received::End),
+        Ok((bytes, _)) => Ok(Received::Bytes(bytes)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
+        Err(_) => Err(Gone),
+    }
+}
+
 impl Connection {
     pub fn new(socket: OwnedFd, figures: Arc<ConnectionFigures>, session: Session) -> Self {
         Self {
             socket,
             figures,
             session,
-            received: Vec::new(),
-            unsent: Vec::new(),
+            received: Buffer::default(),
+            unsent: Buffer::default(),
             sendable: 0,
             held: VecDeque::new(),
             is_awaited: false,
@@ -73,32 +86,39 @@ impl Connection {
             is_paused: false,
             is_stalled: false,
             interest: EventFlags::empty(),
-            kept_bytes: 0,
+            share: Share::default(),
+            kept_since: 0,
         }
     }
 
     /// Receives what there is, at most as much as `room` takes.
     pub fn receive(&self, room: &mut [u8]) -> Result<Received, Gone> {
-        match recv(&self.socket, room, RecvFlags::empty()) {
-            Ok((0, _)) => Ok(Received::End),
-            Ok((bytes, _)) => Ok(Received::Bytes(bytes)),
-            Err(Errno::AGAIN | Errno::INTR) => Ok(Received::Nothing),
-            Err(_) => Err(Gone),
-        }
+        receive(&self.socket, room)
     }
 
-    /// Sends answers that may leave when `wait_for` is durable, as far as the kernel takes them,
-    /// and keeps the rest. Gives how many bytes were sent.
-    pub fn answer(&mut self, answers: &[u8], wait_for: u64, durable: u64) -> Result<usize, Gone> {
-        if wait_for > durable || !self.held.is_empty() {
-            self.unsent.extend_from_slice(answers);
-            self.held.push_back((wait_for, answers.len()));
-            return Ok(0);
+    /// Receives what there is of a large command behind what is there of it.
+    pub fn receive_more(&mut self) -> Result<Received, Gone> {
+        let received = receive(&self.socket, self.received.spare())?;
+        if let Received::Bytes(bytes) = received {
+            self.received.extend(bytes);
         }
-        let sent = if self.unsent.is_empty() { self.send(answers)? } else { 0 };
-        self.unsent.extend_from_slice(&answers[sent..]);
-        self.sendable += answers.len() - sent;
-        Ok(sent)
+        Ok(received)
+    }
+
+    /// Sends answers as far as the kernel takes them and nothing is to be sent before them. Gives
+    /// how many bytes were sent; the rest is for [`Connection::keep`].
+    pub fn offer(&mut self, answers: &[u8]) -> Result<usize, Gone> {
+        if self.unsent.is_empty() { self.send(answers) } else { Ok(0) }
+    }
+
+    /// Keeps answers, until this commit is durable if it is told.
+    pub fn keep(&mut self, answers: &[u8], held_for: Option<u64>) -> Result<(), Gone> {
+        self.unsent.append(answers).map_err(|_| Gone)?;
+        match held_for {
+            Some(commit) => self.held.push_back((commit, answers.len())),
+            None => self.sendable += answers.len(),
+        }
+        Ok(())
     }
 
     /// Lets go of what waited for commits up to this one.
@@ -109,30 +129,27 @@ impl Connection {
     }
 
     /// What is held will never be durable: gives the client the reason instead, and no more.
-    pub fn give_up(&mut self, reason: &str) {
+    pub fn give_up(&mut self, reason: &str) -> Result<(), Gone> {
         self.held.clear();
         self.unsent.truncate(self.sendable);
-        let line = format!("SERVER_ERROR {reason}\r\n");
-        self.unsent.extend_from_slice(line.as_bytes());
-        self.sendable += line.len();
-        self.received.clear();
+        self.received = Buffer::default();
         (self.course, self.is_paused) = (Course::Closing, false);
+        self.keep(format!("SERVER_ERROR {reason}\r\n").as_bytes(), None)
     }
 
     /// Sends what was kept, as far as the kernel takes it. Gives how many bytes were sent.
     pub fn flush(&mut self) -> Result<usize, Gone> {
-        self.is_stalled = false;
-        let mut kept = std::mem::take(&mut self.unsent);
-        let sent = self.send(&kept[..self.sendable])?;
+        let kept = std::mem::take(&mut self.unsent);
+        let sent = self.send(&kept.bytes()[..self.sendable]);
+        self.unsent = kept;
+        let sent = sent?;
         self.sendable -= sent;
-        kept.drain(..sent);
-        if !kept.is_empty() {
-            self.unsent = kept;
-        }
+        self.unsent.consume(sent);
         Ok(sent)
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<usize, Gone> {
+        self.is_stalled = false;
         if bytes.is_empty() {
             return Ok(0);
         }
@@ -175,18 +192,26 @@ impl Connection {
         wishes
     }
 
-    /// Gives memory back that is not in use, and says how much it keeps.
-    pub fn settle(&mut self) -> usize {
-        if self.received.is_empty() && self.received.capacity() > 0 {
-            self.received = Vec::new();
-        }
-        if self.unsent.is_empty() && self.unsent.capacity() > 0 {
-            self.unsent = Vec::new();
-        }
+    /// Memory that it has.
+    pub fn size(&self) -> usize {
+        self.received.size() + self.unsent.size()
+    }
+
+    /// Memory that it will have with so many bytes more of answers.
+    pub fn size_with(&self, answers: usize) -> usize {
+        self.received.size() + self.unsent.size_with(answers)
+    }
+
+    /// Memory that it will have if this is the memory for what was received.
+    pub fn size_if(&self, received: usize) -> usize {
+        received + self.unsent.size()
+    }
+
+    /// Gives memory back that is not in use.
+    pub fn settle(&mut self) {
         if self.held.is_empty() && self.held.capacity() > 0 {
             self.held = VecDeque::new();
         }
-        self.received.capacity() + self.unsent.capacity()
     }
 
     /// Takes what was sent and nobody will read: closing with that in the kernel's hands would

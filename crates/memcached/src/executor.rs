@@ -2,7 +2,7 @@
 //! repository (`on_collection`). Both answer in memcached's words.
 
 use crate::out::Out;
-use wire::memcached::{Arithmetic, Delete, Flush, Get, Key, Meta, Report, Store, Touch};
+use wire::memcached::{Arithmetic, Delete, Flush, Get, Key, Meta, Refusal, Report, Store, Touch};
 
 /// Carries out the commands of one thread's connections, one after the other.
 pub(crate) trait Executor {
@@ -25,7 +25,7 @@ pub(crate) trait Executor {
 
     /// A value was not taken, because it is too large or there is no memory: what was stored under
     /// the key is gone if `is_set`, as it would be had the value been taken.
-    fn refused(&mut self, key: &[u8], is_set: bool, out: &mut Out);
+    fn refused(&mut self, key: &[u8], why: Refusal, is_set: bool);
 
     /// `delete`.
     fn delete(&mut self, delete: &Delete<'_>, out: &mut Out);

@@ -5,7 +5,7 @@ use crate::auth::{AuthFile, AuthFileError};
 use crate::bell::Bell;
 use crate::executor::Executor;
 use crate::figures::{FaceFigures, Shared};
-use crate::limits::{self, KEPT_BYTES_MAX, THREADS_MAX};
+use crate::limits::{self, BUFFER_BYTES_MAX, THREADS_MAX};
 use crate::on_cache::OnCache;
 use crate::on_collection::{Collection, OnCollection};
 use crate::place::Place;
@@ -34,6 +34,9 @@ pub struct FaceOptions {
     pub idle_timeout: Option<Duration>,
     /// Names and passwords that clients must show.
     pub auth: Option<PathBuf>,
+    /// Memory for commands that are not whole yet and for answers that clients have not taken, of
+    /// all connections together, in bytes; see [`crate::buffer_bytes`].
+    pub buffer_bytes: usize,
 }
 
 impl FaceOptions {
@@ -45,6 +48,7 @@ impl FaceOptions {
             connections_max: limits::CONNECTIONS_MAX,
             idle_timeout: None,
             auth: None,
+            buffer_bytes: BUFFER_BYTES_MAX,
         }
     }
 }
@@ -54,8 +58,8 @@ impl FaceOptions {
 pub(crate) struct Limits {
     pub connections_max: usize,
     pub idle_timeout_s: Option<u32>,
-    /// See [`KEPT_BYTES_MAX`].
-    pub kept_bytes_max: usize,
+    /// See [`FaceOptions::buffer_bytes`].
+    pub buffer_bytes: usize,
     /// Whether clients must show who they are.
     pub is_locked: bool,
 }
@@ -117,8 +121,7 @@ impl Face {
     /// # Errors
     /// See [`StartError`].
     pub fn start(options: &FaceOptions, cache: Arc<Cache>) -> Result<Self, StartError> {
-        let kept = KEPT_BYTES_MAX.max(4 * cache.value_bytes_max());
-        Self::start_with(options, kept, |shared, _| OnCache::new(Arc::clone(&cache), shared))
+        Self::start_with(options, |shared, _| OnCache::new(Arc::clone(&cache), shared))
     }
 
     /// Starts to serve a collection of a repository: each answer is held until what it reveals is
@@ -130,10 +133,9 @@ impl Face {
         if collection.name.is_system() {
             return Err(StartError::System { name: collection.name.to_string() });
         }
-        let kept = KEPT_BYTES_MAX.max(4 * collection.value_bytes_max);
         let collection = Arc::new(collection);
         let waiting = Mutex::new(Vec::new());
-        let face = Self::start_with(options, kept, |shared, bell| {
+        let face = Self::start_with(options, |shared, bell| {
             let executor = OnCollection::new(Arc::clone(&collection), shared, bell);
             waiting.lock().push(executor.waiting());
             executor
@@ -147,7 +149,6 @@ impl Face {
 
     fn start_with<E: Executor + Send + 'static>(
         options: &FaceOptions,
-        kept_bytes_max: usize,
         executor: impl Fn(Arc<Shared>, Arc<Bell>) -> E,
     ) -> Result<Self, StartError> {
         if !(1..=THREADS_MAX).contains(&options.threads) {
@@ -167,7 +168,7 @@ impl Face {
         let limits = Limits {
             connections_max: options.connections_max,
             idle_timeout_s: idle.map(|idle| u32::try_from(idle).unwrap_or(u32::MAX)),
-            kept_bytes_max,
+            buffer_bytes: options.buffer_bytes,
             is_locked: auth.is_some(),
         };
         let shared = Arc::new(Shared::new(limits, bells));

@@ -2,23 +2,29 @@
 
 use crate::bell::Bell;
 use crate::face::Limits;
+use crate::memory::Memory;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// What all threads of a face share.
 pub(crate) struct Shared {
     pub limits: Limits,
     pub begun: Instant,
+    /// Seconds since 1970, a minute before the face began, as memcached has it: its own clock must
+    /// never be at 0.
+    pub begun_at: i64,
     pub counts: Counts,
     /// One for each thread.
     pub bells: Vec<Arc<Bell>>,
     pub traffic: Vec<Traffic>,
-    /// Memory that connections keep, in bytes.
-    pub kept_bytes: AtomicUsize,
+    /// Memory that connections keep.
+    pub memory: Memory,
     pub open: AtomicUsize,
+    /// Whether connections are accepted: there are descriptors for them.
+    pub is_accepting: AtomicBool,
     connections: Mutex<BTreeMap<u64, Arc<ConnectionFigures>>>,
     /// As they were when `stats reset` came last.
     before_reset: Mutex<FaceFigures>,
@@ -32,6 +38,16 @@ pub(crate) struct Counts {
     pub idle_closed: AtomicU64,
     /// Connections that were closed because all together kept too much.
     pub memory_closed: AtomicU64,
+    /// Of those, the ones whose answers could not be kept.
+    pub answers_closed: AtomicU64,
+    /// Values that were refused for the same reason.
+    pub values_refused: AtomicU64,
+    /// Times that a connection had to wait for room for its answers.
+    pub yields: AtomicU64,
+    /// Times that accepting failed for want of descriptors or memory and paused,
+    pub accept_failures: AtomicU64,
+    /// for so long together, in microseconds.
+    pub accept_paused_us: AtomicU64,
 }
 
 /// What one thread has received and sent. Nobody else writes there, nor to what is near it.
@@ -83,8 +99,26 @@ pub struct FaceFigures {
     pub kept_bytes: u64,
     /// Connections that were closed because all together kept too much.
     pub memory_closed: u64,
+    /// Of those, the ones whose answers could not be kept.
+    pub answers_closed: u64,
+    /// Values that were refused because all together kept too much.
+    pub values_refused: u64,
+    /// Times that a connection had to wait for room for its answers.
+    pub yields: u64,
+    /// Times that accepting failed for want of descriptors or memory and paused.
+    pub accept_failures: u64,
+    /// How long those pauses were together, in microseconds.
+    pub accept_paused_us: u64,
     /// Connections that were closed because they were idle for too long.
     pub idle_closed: u64,
+}
+
+/// memcached's `ITEM_UPDATE_INTERVAL` and two.
+const BEGUN_BEFORE_S: i64 = 62;
+
+/// Seconds since 1970.
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl Shared {
@@ -94,9 +128,11 @@ impl Shared {
             traffic: bells.iter().map(|_| Traffic::default()).collect(),
             bells,
             begun: Instant::now(),
+            begun_at: unix_seconds() as i64 - BEGUN_BEFORE_S,
             counts: Counts::default(),
-            kept_bytes: AtomicUsize::new(0),
+            memory: Memory::new(limits.buffer_bytes),
             open: AtomicUsize::new(0),
+            is_accepting: AtomicBool::new(true),
             connections: Mutex::default(),
             before_reset: Mutex::default(),
         }
@@ -133,8 +169,13 @@ impl Shared {
             rejected: load(&self.counts.rejected),
             bytes_received: self.traffic.iter().map(|one| load(&one.received)).sum(),
             bytes_sent: self.traffic.iter().map(|one| load(&one.sent)).sum(),
-            kept_bytes: self.kept_bytes.load(Ordering::Relaxed) as u64,
+            kept_bytes: self.memory.used() as u64,
             memory_closed: load(&self.counts.memory_closed),
+            answers_closed: load(&self.counts.answers_closed),
+            values_refused: load(&self.counts.values_refused),
+            yields: load(&self.counts.yields),
+            accept_failures: load(&self.counts.accept_failures),
+            accept_paused_us: load(&self.counts.accept_paused_us),
             idle_closed: load(&self.counts.idle_closed),
         }
     }
@@ -148,6 +189,11 @@ impl Shared {
             bytes_received: now.bytes_received - before.bytes_received,
             bytes_sent: now.bytes_sent - before.bytes_sent,
             memory_closed: now.memory_closed - before.memory_closed,
+            answers_closed: now.answers_closed - before.answers_closed,
+            values_refused: now.values_refused - before.values_refused,
+            yields: now.yields - before.yields,
+            accept_failures: now.accept_failures - before.accept_failures,
+            accept_paused_us: now.accept_paused_us - before.accept_paused_us,
             idle_closed: now.idle_closed - before.idle_closed,
             ..now
         }

@@ -2,7 +2,7 @@
 
 use crate::face::Limits;
 use crate::figures::Shared;
-use crate::limits::KEPT_BYTES_MAX;
+use crate::limits::BUFFER_BYTES_MAX;
 use crate::on_cache::OnCache;
 use crate::out::Out;
 use crate::session::{Next, Ran, Session};
@@ -24,7 +24,7 @@ impl Link {
         let limits = Limits {
             connections_max: 1,
             idle_timeout_s: None,
-            kept_bytes_max: KEPT_BYTES_MAX,
+            buffer_bytes: BUFFER_BYTES_MAX,
             is_locked: false,
         };
         let shared = Arc::new(Shared::new(limits, Vec::new()));

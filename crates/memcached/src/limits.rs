@@ -25,17 +25,21 @@ pub const ANSWERS_BYTES_MAX: usize = 256 << 10;
 /// further is received from it until then.
 pub const HELD_BYTES_MAX: usize = ANSWERS_BYTES_MAX;
 
-/// Memory of all connections together for what was received and is not carried out yet, and for
-/// answers that clients do not take, in bytes; or four of the largest values, if that is more. At
-/// the bound a value that is not there yet is refused ("out of memory storing object"), and a
-/// connection that has to keep more than [`KEPT_BYTES_FREE`] is closed.
-pub const KEPT_BYTES_MAX: usize = 64 << 20;
+/// Most memory of all connections together for commands that are not whole yet and for answers that
+/// clients have not taken, in bytes, unless [`LARGE_VALUES_MIN`] need more. At the bound a value
+/// that is not whole is refused ("out of memory storing object"), and a connection is closed that
+/// would have to keep anything else.
+pub const BUFFER_BYTES_MAX: usize = 64 << 20;
 
-/// What one connection may keep whatever the others do, in bytes: a command with a small value.
-pub const KEPT_BYTES_FREE: usize = 16 << 10;
+/// Values of the largest size for which that memory is enough at least.
+pub const LARGE_VALUES_MIN: usize = 4;
 
-/// Largest value that is waited for whatever the others keep, in bytes.
-pub const VALUE_BYTES_FREE: usize = 4 << 10;
+/// What a connection may keep of the last quarter of that memory, in bytes: a command with a small
+/// value. Those that keep more share the other three.
+pub const SMALL_BYTES_MAX: usize = 16 << 10;
+
+/// How long a connection may keep memory while others get none. Longer: it is closed.
+pub const KEPT_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Events that are taken from the kernel at once. More wait for the next time.
 pub const EVENTS_MAX: usize = 256;
@@ -68,6 +72,6 @@ pub const IDLE_TIMEOUT_MAX: Duration = Duration::from_secs(365 * 86_400);
 /// Longest path of a unix socket, in bytes: the kernel's bound (unix(7)). Longer: refused.
 pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 
-// Memory grows to at most twice what is in it.
-const _: () = assert!(KEPT_BYTES_FREE > 2 * (wire::limits::LINE_BYTES_MAX + VALUE_BYTES_FREE));
-const _: () = assert!(KEPT_BYTES_MAX > ANSWERS_BYTES_MAX + wire::limits::GET_LINE_BYTES_MAX);
+// A line that is no get is small.
+const _: () = assert!(SMALL_BYTES_MAX > 2 * wire::limits::LINE_BYTES_MAX);
+const _: () = assert!(BUFFER_BYTES_MAX > ANSWERS_BYTES_MAX + wire::limits::GET_LINE_BYTES_MAX);

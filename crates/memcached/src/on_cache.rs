@@ -3,7 +3,7 @@
 mod meta;
 
 use crate::executor::Executor;
-use crate::figures::Shared;
+use crate::figures::{Shared, count};
 use crate::out::Out;
 use crate::reports;
 use cache::{Cache, Command, Count, Expires, Refused};
@@ -85,10 +85,13 @@ impl Executor for OnCache {
         out.line(line, store.noreply);
     }
 
-    fn refused(&mut self, key: &[u8], is_set: bool, _: &mut Out) {
+    fn refused(&mut self, key: &[u8], why: Refusal, is_set: bool) {
         let key = self.cache.key(key);
         let mut shard = self.cache.lock(&key);
-        shard.count(Count::TooLarge);
+        match why {
+            Refusal::OutOfMemory => count(&self.shared.counts.values_refused, 1),
+            _ => shard.count(Count::TooLarge),
+        }
         if is_set {
             shard.discard(&key);
         }
@@ -159,11 +162,15 @@ impl Executor for OnCache {
     }
 
     fn flush(&mut self, flush: &Flush, out: &mut Out) {
-        self.cache.flush(match Expiry::new(flush.exptime) {
-            Expiry::Never | Expiry::Past => None,
-            Expiry::After(seconds) => Some(self.cache.time().saturating_add(seconds)),
-            Expiry::At(time) => Some(u32::try_from(time).unwrap_or(u32::MAX)),
-        });
+        match Expiry::new(flush.exptime) {
+            Expiry::Never | Expiry::Past => self.cache.flush(None),
+            Expiry::After(seconds) => {
+                self.cache.flush(Some(self.cache.time().saturating_add(seconds)));
+            }
+            // Nothing was stored before the server began.
+            Expiry::At(time) if time <= self.shared.begun_at => self.cache.cancel_flush(),
+            Expiry::At(time) => self.cache.flush(Some(u32::try_from(time).unwrap_or(u32::MAX))),
+        }
         out.line(answer::OK, flush.noreply);
     }
 

@@ -7,7 +7,7 @@ mod meta;
 
 use crate::bell::Bell;
 use crate::executor::Executor;
-use crate::figures::Shared;
+use crate::figures::{Shared, count};
 use crate::out::Out;
 use crate::reports;
 use change::{Change, Kept, Put};
@@ -157,7 +157,9 @@ impl Executor for OnCollection {
     }
 
     /// What is durable is not given up for a value that was not taken.
-    fn refused(&mut self, _: &[u8], _: bool, _: &mut Out) {}
+    fn refused(&mut self, _: &[u8], why: Refusal, _: bool) {
+        count(&self.shared.counts.values_refused, u64::from(why == Refusal::OutOfMemory));
+    }
 
     fn delete(&mut self, delete: &Delete<'_>, out: &mut Out) {
         let came = self.collection.change(delete.key, out, |there, _| match there {

@@ -32,7 +32,9 @@ impl Out {
     /// Empties it. What a very large answer took is given back.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.bytes.shrink_to(2 * ANSWERS_BYTES_MAX);
+        if self.bytes.capacity() > 2 * ANSWERS_BYTES_MAX {
+            self.bytes = Vec::new();
+        }
         self.wait_for = 0;
     }
 }

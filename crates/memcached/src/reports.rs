@@ -1,17 +1,20 @@
 //! What `stats` and its sub-reports tell ("Statistics" in protocol.txt): those figures of
 //! memcached's that mean the same here, under its names. What has no meaning here is left out.
 
-use crate::figures::Shared;
+use crate::figures::{Shared, unix_seconds};
 use crate::limits::{DUMP_BYTES_MAX, LISTEN_BACKLOG, SIZES_ITEMS_MAX};
 use crate::session::VERSION;
 use cache::{Cache, Figures};
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::Ordering;
 use wire::memcached::{Refusal, Report, answer};
 
 /// Sizes are told in steps of so many bytes, as memcached does.
 const SIZE_STEP: usize = 32;
+
+/// To `stats detail on`: it would be followed by figures that are none.
+const NO_PREFIXES: &[u8] = b"SERVER_ERROR nothing is counted by prefix of keys\r\n";
 
 /// Appends all of the answer.
 pub(crate) fn write(
@@ -45,9 +48,15 @@ pub(crate) fn write(
             shared.reset();
             return out.extend_from_slice(answer::RESET);
         }
-        // Nothing is counted by prefix.
-        Report::Detail(b"on" | b"off") => return out.extend_from_slice(answer::OK),
+        Report::Detail(b"on") => return out.extend_from_slice(NO_PREFIXES),
+        Report::Detail(b"off") => return out.extend_from_slice(answer::OK),
         Report::Detail(_) => {}
+        // Sizes are looked at when they are asked for, and at no other time.
+        Report::Other(b"sizes_enable") => page.line("sizes_status", "enabled"),
+        Report::Other(b"sizes_disable") => {
+            page.line("sizes_status", "enabled");
+            page.line("sizes_error", "nothing_to_disable");
+        }
         Report::Other(_) => return out.extend_from_slice(Refusal::Error.line()),
     }
     out.extend_from_slice(answer::END);
@@ -73,8 +82,7 @@ fn general(page: &mut Page<'_>, shared: &Shared) {
     let face = shared.since_reset();
     page.line("pid", std::process::id());
     page.line("uptime", shared.seconds());
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    page.line("time", now.map_or(0, |since| since.as_secs()));
+    page.line("time", unix_seconds());
     page.line("version", VERSION);
     page.line("sarsen_version", env!("CARGO_PKG_VERSION"));
     page.line("pointer_size", usize::BITS);
@@ -90,10 +98,16 @@ fn general(page: &mut Page<'_>, shared: &Shared) {
         ("rejected_connections", face.rejected),
         ("bytes_read", face.bytes_received),
         ("bytes_written", face.bytes_sent),
+        ("response_obj_oom", face.answers_closed),
         ("read_buf_bytes", face.kept_bytes),
-        ("read_buf_oom", face.memory_closed),
+        ("read_buf_oom", face.memory_closed - face.answers_closed),
+        ("store_no_memory", face.values_refused),
         ("idle_kicks", face.idle_closed),
+        ("accepting_conns", u64::from(shared.is_accepting.load(Ordering::Relaxed))),
+        ("listen_disabled_num", face.accept_failures),
+        ("time_in_listen_disabled_us", face.accept_paused_us),
         ("threads", shared.bells.len() as u64),
+        ("conn_yields", face.yields),
     ]);
 }
 
@@ -180,25 +194,28 @@ fn items(page: &mut Page<'_>, figures: &Figures) {
         page.line(&format!("items:{class}:number"), queue.items);
         page.line(&format!("items:{class}:mem_requested"), queue.bytes);
         page.line(&format!("items:{class}:evicted"), queue.evicted);
+        page.line(&format!("items:{class}:reclaimed"), queue.reclaimed);
+        page.line(&format!("items:{class}:evicted_unfetched"), queue.evicted_unfetched);
     }
 }
 
 fn slabs(page: &mut Page<'_>, figures: &Figures) {
     let queues = || (1..).zip(&figures.queues).filter(|(_, queue)| queue.items > 0);
     for (class, queue) in queues() {
+        page.line(&format!("{class}:total_pages"), queue.pages);
         page.line(&format!("{class}:used_chunks"), queue.items);
         page.line(&format!("{class}:mem_requested"), queue.bytes);
     }
+    // Clients take every other line apart at its colon.
     page.line("active_slabs", queues().count());
-    page.line("total_pages", figures.pages);
-    page.line("total_malloced", figures.pages * figures.page_bytes);
+    page.line("total_malloced", figures.pages_allocated * figures.page_bytes);
 }
 
 fn connections(page: &mut Page<'_>, shared: &Shared) {
     let now = shared.seconds();
     for connection in shared.connections() {
         let number = connection.number;
-        let used = connection.used.load(std::sync::atomic::Ordering::Relaxed);
+        let used = connection.used.load(Ordering::Relaxed);
         page.line(&format!("{number}:addr"), &connection.peer);
         page.line(&format!("{number}:listen_addr"), &connection.place);
         page.line(&format!("{number}:secs_since_last_cmd"), now.saturating_sub(used));
@@ -214,7 +231,9 @@ fn sizes(page: &mut Page<'_>, cache: &Cache) {
         left -= 1;
         left > 0
     });
-    page.line("sizes_status", if left > 0 { "enabled" } else { "cut" });
+    if left == 0 {
+        page.line("sizes_status", "cut");
+    }
     for (size, count) in counts {
         page.line(&size.to_string(), count);
     }

@@ -3,7 +3,7 @@
 
 use crate::auth::AuthFile;
 use crate::executor::Executor;
-use crate::limits::{AUTH_BYTES_MAX, VALUE_BYTES_FREE};
+use crate::limits::AUTH_BYTES_MAX;
 use crate::out::Out;
 use std::sync::Arc;
 use wire::limits::{KEY_BYTES_MAX, LINE_BYTES_MAX};
@@ -25,7 +25,7 @@ pub(crate) struct Session {
     keys_done: usize,
     /// Who may ask, as long as nobody has shown to be one of them.
     locked: Option<Arc<AuthFile>>,
-    /// Whether a value that is not there yet must not be waited for: memory is short.
+    /// Whether a value that is not there yet must not be waited for: there is no memory for it.
     pub is_short: bool,
 }
 
@@ -181,7 +181,7 @@ impl Session {
                 out.line(Refusal::Data.line(), put.noreply());
                 Step::Done(used)
             }
-            Block::Incomplete(_) if self.is_short && bytes > VALUE_BYTES_FREE => {
+            Block::Incomplete(_) if self.is_short => {
                 self.pass_over(put, Refusal::OutOfMemory, executor, out)
             }
             Block::Incomplete(missing) => Step::Next(Next::Input(missing)),
@@ -202,7 +202,7 @@ impl Session {
             Put::Classic(store) => (store.key, store.mode == Mode::Set),
             Put::Meta(meta) => (meta.key.bytes(&mut room), true),
         };
-        executor.refused(key, is_set, out);
+        executor.refused(key, refusal, is_set);
         self.swallow = put.bytes() + 2;
         Step::Done(0)
     }
@@ -217,6 +217,9 @@ impl Session {
             });
         };
         let line = end + 1;
+        if end > LINE_BYTES_MAX {
+            return Step::Next(Next::Close);
+        }
         let words = rest[..end].split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let words: Vec<&[u8]> = words.take(6).collect();
         let bytes = match words[..] {

@@ -3,21 +3,24 @@
 //! be remembered but what must wait.
 
 use crate::bell::Bell;
+use crate::buffer::Buffer;
 use crate::connection::{Connection, Course, Gone, Received};
 use crate::executor::Executor;
 use crate::figures::{Shared, Traffic, count};
-use crate::limits::{EVENTS_MAX, KEPT_BYTES_FREE, RECEIVE_BYTES};
+use crate::limits::{EVENTS_MAX, KEPT_TIME_MAX, RECEIVE_BYTES, SMALL_BYTES_MAX};
 use crate::out::Out;
-use crate::session::{Next, Ran};
+use crate::session::Next;
 use rustix::buffer::spare_capacity;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use wire::limits::GET_LINE_BYTES_MAX;
 
 /// What an event of the bell is marked with; connections have their place and its generation.
 const BELL: u64 = u64::MAX;
@@ -37,7 +40,8 @@ pub(crate) struct Turn<E> {
     free: Vec<u32>,
     /// Seats of connections whose answers wait for commits.
     held: Vec<u32>,
-    /// Where everything is received.
+    /// Where everything is received, but for the rest of a large command: behind room for the
+    /// little that a connection may keep, which is put before it.
     room: Vec<u8>,
     out: Out,
     /// Which of the face's threads this is.
@@ -67,7 +71,7 @@ impl<E: Executor> Turn<E> {
             seats: Vec::new(),
             free: Vec::new(),
             held: Vec::new(),
-            room: vec![0; RECEIVE_BYTES],
+            room: vec![0; SMALL_BYTES_MAX + RECEIVE_BYTES],
             out: Out::default(),
             number,
             now: 0,
@@ -90,7 +94,12 @@ impl<E: Executor> Turn<E> {
             }
             let timeout = match deadline {
                 Some(_) => Some(&LOOK_AROUND_AT_END),
-                None => self.shared.limits.idle_timeout_s.map(|_| &LOOK_AROUND),
+                None => {
+                    let limits = &self.shared.limits;
+                    let has_reason =
+                        limits.idle_timeout_s.is_some() || self.shared.memory.used() > 0;
+                    has_reason.then_some(&LOOK_AROUND)
+                }
             };
             events.clear();
             match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout) {
@@ -105,7 +114,7 @@ impl<E: Executor> Turn<E> {
                     mark => self.attend(mark, flags),
                 }
             }
-            self.close_idle();
+            self.look_around();
         }
     }
 
@@ -144,12 +153,12 @@ impl<E: Executor> Turn<E> {
 
     fn leave(&mut self, place: u32) {
         let seat = &mut self.seats[place as usize];
-        let Some(connection) = seat.connection.take() else { return };
+        let Some(mut connection) = seat.connection.take() else { return };
         // The marks of the bell and of a seat must differ for ever.
         seat.generation = (seat.generation + 1) & (u32::MAX >> 1);
         self.free.push(place);
         self.bell.open.fetch_sub(1, Ordering::Relaxed);
-        self.shared.kept_bytes.fetch_sub(connection.kept_bytes, Ordering::Relaxed);
+        self.shared.memory.resize(&mut connection.share, 0, self.now);
         self.shared.leave(&connection.figures);
     }
 
@@ -167,7 +176,10 @@ impl<E: Executor> Turn<E> {
 
     /// Puts a connection back, or ends it.
     fn conclude(&mut self, place: u32, mut connection: Box<Connection>, served: Result<(), Gone>) {
-        let is_over = served.is_err() || connection.is_done() || !self.settle(&mut connection);
+        connection.settle();
+        let size = connection.size();
+        let is_over =
+            served.is_err() || connection.is_done() || !self.count_memory(&mut connection, size);
         if is_over && served.is_ok() && connection.course == Course::Closing {
             connection.drop_input(&mut self.room);
         }
@@ -202,7 +214,7 @@ impl<E: Executor> Turn<E> {
             self.traffic().sent(sent);
         }
         if connection.is_paused && connection.has_room() {
-            return self.carry_out(connection, 0);
+            return self.carry_out(connection, 0..0);
         }
         if connection.is_paused || connection.course != Course::Open || !connection.has_room() {
             // The kernel would tell it again and again, and nobody takes the answers any more.
@@ -212,7 +224,12 @@ impl<E: Executor> Turn<E> {
         if !has_gone && !flags.contains(EventFlags::IN) {
             return Ok(());
         }
-        match connection.receive(&mut self.room)? {
+        let is_large = connection.received.size() > SMALL_BYTES_MAX;
+        let received = match is_large {
+            true => connection.receive_more()?,
+            false => connection.receive(&mut self.room[SMALL_BYTES_MAX..])?,
+        };
+        match received {
             Received::Nothing => Ok(()),
             Received::End => {
                 connection.course = Course::HalfClosed;
@@ -221,101 +238,154 @@ impl<E: Executor> Turn<E> {
             Received::Bytes(bytes) => {
                 self.traffic().received(bytes);
                 connection.figures.used.store(self.now, Ordering::Relaxed);
-                self.carry_out(connection, bytes)
+                if is_large {
+                    return self.carry_out(connection, 0..0);
+                }
+                let kept = std::mem::take(&mut connection.received);
+                let start = SMALL_BYTES_MAX - kept.len();
+                self.room[start..SMALL_BYTES_MAX].copy_from_slice(kept.bytes());
+                self.carry_out(connection, start..SMALL_BYTES_MAX + bytes)
             }
         }
     }
 
-    /// Carries out what a connection has sent, of which the last `fresh` bytes are in the room.
-    fn carry_out(&mut self, connection: &mut Connection, fresh: usize) -> Result<(), Gone> {
+    /// Carries out what a connection has sent: what it keeps of that or, if that is nothing, what
+    /// is in this part of the room.
+    fn carry_out(&mut self, connection: &mut Connection, fresh: Range<usize>) -> Result<(), Gone> {
         let mut fresh = fresh;
+        connection.session.is_short = false;
         loop {
-            connection.session.is_short = self.is_short(0);
-            let ran = self.run_session(connection, fresh);
-            fresh = 0;
-            let durable = match self.executor.durable() {
-                Ok(durable) => durable,
-                Err(reason) => {
-                    connection.give_up(&reason);
-                    self.out.clear();
-                    let sent = connection.flush()?;
-                    self.traffic().sent(sent);
-                    return Ok(());
-                }
-            };
-            if !self.out.bytes.is_empty() {
-                let sent = connection.answer(&self.out.bytes, self.out.wait_for, durable)?;
-                self.traffic().sent(sent);
-                self.out.clear();
-            }
-            connection.is_paused = false;
-            match ran.next {
+            let next = self.run_session(connection, &mut fresh);
+            self.answer(connection)?;
+            connection.is_paused = next == Next::Room;
+            count(&self.shared.counts.yields, u64::from(connection.is_paused));
+            let missing = match next {
+                _ if connection.course == Course::Closing => return Ok(()),
                 Next::Close => {
                     connection.course = Course::Closing;
-                    connection.received.clear();
+                    connection.received = Buffer::default();
                     return Ok(());
                 }
-                Next::Input(missing) if missing > KEPT_BYTES_FREE && self.is_short(missing) => {
-                    // It is told so; its data are passed over.
-                    connection.session.is_short = true;
-                    let ran = self.run_session(connection, 0);
-                    debug_assert!(ran.next != Next::Room, "there is an answer of one line");
-                }
-                Next::Input(missing) => {
-                    // Twice as much at a time, and in the end no more than it is.
-                    let more = missing.min(connection.received.len());
-                    connection.received.reserve_exact(more);
-                    return Ok(());
-                }
-                Next::Room => {
-                    connection.is_paused = true;
-                    return Ok(());
-                }
+                Next::Room => 0,
+                Next::Input(missing) => missing,
+            };
+            if self.keep_input(connection, fresh.clone(), missing)? {
+                return Ok(());
             }
+            if connection.session.is_short || next == Next::Room {
+                self.note_memory_closed(connection);
+                return Err(Gone);
+            }
+            // A value is refused then, and its data are passed over.
+            connection.session.is_short = true;
         }
     }
 
-    fn run_session(&mut self, connection: &mut Connection, fresh: usize) -> Ran {
+    fn run_session(&mut self, connection: &mut Connection, fresh: &mut Range<usize>) -> Next {
         let (session, executor, out) = (&mut connection.session, &mut self.executor, &mut self.out);
-        let fresh = &self.room[..fresh];
-        if connection.received.is_empty() {
-            let ran = session.run(fresh, executor, out);
-            connection.received.extend_from_slice(&fresh[ran.used..]);
+        let ran = if connection.received.is_empty() {
+            let ran = session.run(&self.room[fresh.clone()], executor, out);
+            fresh.start += ran.used;
             ran
         } else {
-            connection.received.extend_from_slice(fresh);
-            let ran = session.run(&connection.received, executor, out);
-            connection.received.drain(..ran.used);
+            let ran = session.run(connection.received.bytes(), executor, out);
+            connection.received.consume(ran.used);
             ran
+        };
+        if ran.used > 0 {
+            connection.kept_since = self.now;
         }
+        ran.next
     }
 
-    /// Whether there is no memory for so many bytes more.
-    fn is_short(&self, more: usize) -> bool {
-        let kept = self.shared.kept_bytes.load(Ordering::Relaxed);
-        kept + more > self.shared.limits.kept_bytes_max
-    }
-
-    /// Counts what a connection keeps. False: all together keep too much, and this one not little.
-    fn settle(&mut self, connection: &mut Connection) -> bool {
-        let kept = connection.settle();
-        if kept != connection.kept_bytes {
-            let before = std::mem::replace(&mut connection.kept_bytes, kept);
-            if kept > before {
-                self.shared.kept_bytes.fetch_add(kept - before, Ordering::Relaxed);
-            } else {
-                self.shared.kept_bytes.fetch_sub(before - kept, Ordering::Relaxed);
+    /// Sends the answers of a turn as far as that may and can be, and keeps the rest.
+    fn answer(&mut self, connection: &mut Connection) -> Result<(), Gone> {
+        let durable = match self.executor.durable() {
+            Ok(durable) => durable,
+            Err(reason) => {
+                self.out.clear();
+                connection.give_up(&reason)?;
+                let sent = connection.flush()?;
+                self.traffic().sent(sent);
+                return Ok(());
             }
+        };
+        if self.out.bytes.is_empty() {
+            return Ok(());
         }
-        if kept <= KEPT_BYTES_FREE || !self.is_short(0) {
-            return true;
+        let out = std::mem::take(&mut self.out);
+        let kept = self.send_or_keep(connection, &out, durable);
+        self.out = out;
+        self.out.clear();
+        kept
+    }
+
+    fn send_or_keep(
+        &self,
+        connection: &mut Connection,
+        out: &Out,
+        durable: u64,
+    ) -> Result<(), Gone> {
+        let is_held = out.wait_for > durable || connection.holds();
+        let sent = if is_held { 0 } else { connection.offer(&out.bytes)? };
+        self.traffic().sent(sent);
+        let rest = &out.bytes[sent..];
+        if rest.is_empty() {
+            return Ok(());
         }
+        if !self.count_memory(connection, connection.size_with(rest.len())) {
+            count(&self.shared.counts.answers_closed, 1);
+            self.note_memory_closed(connection);
+            return Err(Gone);
+        }
+        connection.keep(rest, is_held.then_some(out.wait_for))
+    }
+
+    /// Keeps what is not carried out, with room for so many bytes more. False: there is no memory
+    /// for it.
+    fn keep_input(
+        &self,
+        connection: &mut Connection,
+        fresh: Range<usize>,
+        missing: usize,
+    ) -> Result<bool, Gone> {
+        let there = connection.received.len();
+        let rest = there + fresh.len();
+        let wanted = match rest + missing {
+            _ if rest == 0 => 0,
+            all if all <= SMALL_BYTES_MAX || missing == 0 => rest,
+            // Where a long line ends is not known.
+            _ if missing == 1 => (2 * rest).min(rest.max(GET_LINE_BYTES_MAX) + RECEIVE_BYTES),
+            all => all,
+        };
+        let size = Buffer::size_for(wanted);
+        let has_room = there > 0 && connection.received.spare().len() >= missing;
+        if has_room && connection.received.size() <= 2 * size {
+            return Ok(true);
+        }
+        if !self.count_memory(connection, connection.size_if(size)) {
+            return Ok(false);
+        }
+        let received = &mut connection.received;
+        if received.size() > size {
+            received.shrink().map_err(|_| Gone)?;
+        }
+        received.reserve(wanted - there).map_err(|_| Gone)?;
+        received.append(&self.room[fresh]).map_err(|_| Gone)?;
+        Ok(true)
+    }
+
+    /// Counts what a connection keeps. False: it is more than there is.
+    fn count_memory(&self, connection: &mut Connection, size: usize) -> bool {
+        self.shared.memory.resize(&mut connection.share, size, self.now)
+    }
+
+    fn note_memory_closed(&self, connection: &Connection) {
         count(&self.shared.counts.memory_closed, 1);
         log::debug!(
             "connections keep too much in memory: one from {} is closed",
             connection.figures.peer
         );
-        false
     }
 
     /// Notes connections whose answers wait, and sends those that may leave.
@@ -330,30 +400,40 @@ impl<E: Executor> Turn<E> {
                 continue;
             };
             connection.is_awaited = false;
-            match &durable {
-                Ok(durable) => connection.release(*durable),
+            let may_leave = match &durable {
+                Ok(durable) => {
+                    connection.release(*durable);
+                    Ok(())
+                }
                 Err(reason) => connection.give_up(reason),
-            }
-            let sent = connection.flush();
+            };
+            let sent = may_leave.and_then(|()| connection.flush());
             let served = sent.map(|sent| self.traffic().sent(sent));
             self.conclude(place, connection, served);
         }
     }
 
-    /// Closes what has been idle for too long.
-    fn close_idle(&mut self) {
-        let Some(timeout) = self.shared.limits.idle_timeout_s else { return };
-        if self.now == self.looked_around {
+    /// Closes what has been idle for too long and, if memory is short, what has kept some of it for
+    /// too long.
+    fn look_around(&mut self) {
+        let idle_max = self.shared.limits.idle_timeout_s;
+        let is_short = self.shared.memory.is_short(self.now);
+        if self.now == self.looked_around || (idle_max.is_none() && !is_short) {
             return;
         }
         self.looked_around = self.now;
         for place in 0..self.seats.len() {
-            let Some(connection) = &self.seats[place].connection else { continue };
+            let Some(connection) = self.seats[place].connection.as_deref() else { continue };
             let idle = self.now.saturating_sub(connection.figures.used.load(Ordering::Relaxed));
-            if idle > timeout {
+            let kept = u64::from(self.now.saturating_sub(connection.kept_since));
+            if idle_max.is_some_and(|max| idle > max) {
                 count(&self.shared.counts.idle_closed, 1);
-                self.leave(place as u32);
+            } else if is_short && connection.share.bytes() > 0 && kept > KEPT_TIME_MAX.as_secs() {
+                self.note_memory_closed(connection);
+            } else {
+                continue;
             }
+            self.leave(place as u32);
         }
     }
 

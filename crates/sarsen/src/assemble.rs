@@ -98,8 +98,7 @@ pub fn assemble_at(
     clock: Clock,
 ) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
-    let cache =
-        MemoryCache::start(arguments.cache_memory, arguments.cache_item_max, Arc::clone(&clock))?;
+    let cache = MemoryCache::start(arguments, Arc::clone(&clock))?;
     let memcached = memcached_faces::of_cache(arguments, &cache)?;
     let options = Options {
         folder: arguments.data.clone(),

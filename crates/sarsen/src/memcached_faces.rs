@@ -6,7 +6,7 @@ use crate::machine;
 use crate::memory_cache::MemoryCache;
 use faces::Watcher;
 use gem::Pool;
-use memcached::limits::{CONNECTIONS_MAX, THREADS_MAX};
+use memcached::limits::{BUFFER_BYTES_MAX, CONNECTIONS_MAX, LARGE_VALUES_MIN, THREADS_MAX};
 use memcached::{Closed, Collection, Face, FaceOptions, Place, StartError};
 use repository::limits::DOCUMENT_BYTES_MAX;
 use repository::{CollectionName, Repository};
@@ -21,6 +21,9 @@ pub fn of_cache(
         return Ok(None);
     }
     let options = options(arguments, arguments.memcached.clone());
+    let buffer_bytes =
+        memcached::buffer_bytes(cache.cache.memory_bytes(), cache.cache.value_bytes_max());
+    let options = FaceOptions { buffer_bytes, ..options };
     Face::start(&options, Arc::clone(&cache.cache)).map(Some)
 }
 
@@ -43,7 +46,9 @@ pub fn of_collections(
             value_bytes_max: most.min(DOCUMENT_BYTES_MAX),
             closed,
         };
-        Face::start_on(&options(arguments, vec![place.clone()]), collection)
+        let options = options(arguments, vec![place.clone()]);
+        let buffer_bytes = options.buffer_bytes.max(LARGE_VALUES_MIN * collection.value_bytes_max);
+        Face::start_on(&FaceOptions { buffer_bytes, ..options }, collection)
     });
     faces.collect()
 }
@@ -69,6 +74,7 @@ fn options(arguments: &ServeArguments, places: Vec<Place>) -> FaceOptions {
         connections_max: connections(arguments).1,
         idle_timeout: arguments.memcached_idle,
         auth: arguments.memcached_auth.clone(),
+        buffer_bytes: BUFFER_BYTES_MAX,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The cache in memory and the thread that keeps its time: what `cache` serves to memcached clients
 //! and to the application.
 
+use crate::cli::ServeArguments;
 use crate::limits::CACHE_TICK;
 use cache::{Cache, Settings, SettingsError};
 use faces::{Figure, OtherFigures};
@@ -32,17 +33,18 @@ pub enum MemoryCacheError {
 }
 
 impl MemoryCache {
-    /// An empty one of so many bytes, for values of at most so many.
-    pub fn start(
-        memory_bytes: u64,
-        value_bytes_max: Option<u64>,
-        clock: Clock,
-    ) -> Result<Self, MemoryCacheError> {
+    /// An empty one, as the command line asks for it.
+    pub fn start(arguments: &ServeArguments, clock: Clock) -> Result<Self, MemoryCacheError> {
         let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let memory_bytes = bytes(arguments.cache_memory);
         // The standard library's hash tables take the same from the operating system.
-        let mut settings = Settings::new(bytes(memory_bytes), RandomState::new().hash_one(0));
-        if let Some(max) = value_bytes_max {
+        let mut settings = Settings::new(memory_bytes, RandomState::new().hash_one(0));
+        if let Some(max) = arguments.cache_item_max {
             settings.value_bytes_max = bytes(max);
+        }
+        if !arguments.memcached.is_empty() {
+            let largest = settings.value_bytes_max;
+            settings.set_aside_bytes = memcached::buffer_bytes(memory_bytes, largest);
         }
         let cache = Arc::new(Cache::new(&settings)?);
         tick(&cache, &clock);

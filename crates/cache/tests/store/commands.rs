@@ -174,7 +174,7 @@ fn values_and_keys_up_to_the_largest() {
 #[test]
 fn settings_that_do_not_go_together_are_refused() {
     let new = |memory_bytes, value_bytes_max| {
-        Cache::new(&Settings { memory_bytes, value_bytes_max, seed: 1 }).err()
+        Cache::new(&Settings { value_bytes_max, ..Settings::new(memory_bytes, 1) }).err()
     };
     assert!(matches!(new(1 << 20, 1 << 20), Some(SettingsError::MemoryTooSmall { .. })));
     assert_eq!(new(1 << 20, 0), Some(SettingsError::Value(0)));

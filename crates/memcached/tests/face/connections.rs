@@ -2,7 +2,7 @@
 
 use crate::server::{PATIENCE, Server, options};
 use memcached::limits::{
-    ANSWERS_BYTES_MAX, DUMP_BYTES_MAX, KEPT_BYTES_MAX, SIZES_ITEMS_MAX, THREADS_MAX,
+    ANSWERS_BYTES_MAX, DUMP_BYTES_MAX, SIZES_ITEMS_MAX, SMALL_BYTES_MAX, THREADS_MAX,
 };
 use memcached::{Face, FaceOptions, Place, StartError};
 use std::io::{ErrorKind, Read, Write};
@@ -117,41 +117,165 @@ fn a_value_may_come_byte_by_byte() {
     wait_until("what was kept is given back", || server.face.figures().kept_bytes == 0);
 }
 
+/// A face whose connections may keep so much.
+fn server_with_buffers(buffer_bytes: usize) -> Server {
+    Server::start_with(&FaceOptions { buffer_bytes, ..options() }, 64 << 20)
+}
+
+/// The begin of a `set` of so many bytes, without the last ten.
+fn half_a_set(key: &str, bytes: usize) -> Vec<u8> {
+    let mut set = format!("set {key} 0 0 {bytes}\r\n").into_bytes();
+    set.resize(set.len() + bytes - 10, b'v');
+    set
+}
+
+const REFUSED: &[u8] = b"SERVER_ERROR out of memory storing object\r\n";
+
 #[test]
 fn unfinished_values_are_refused_at_the_bound_and_the_server_goes_on() {
-    let server = Server::start();
+    let bound = 8 << 20;
+    let server = server_with_buffers(bound);
     let bytes = 1_000_000;
-    let mut set = format!("set big 0 0 {bytes}\r\n").into_bytes();
-    set.resize(set.len() + bytes - 10, b'v');
-    // Twice as many as there is memory for, none of them finished.
+    assert_eq!(server.answers(b"set big 0 0 1\r\nx\r\n"), b"STORED\r\n");
+    let half = half_a_set("big", bytes);
     let mut streams: Vec<TcpStream> = Vec::new();
-    for _ in 0..2 * KEPT_BYTES_MAX / bytes {
+    for _ in 0..20 {
         let mut stream = server.stream();
-        // One that is closed for it shows that here.
-        let _ = stream.write_all(&set);
+        stream.write_all(&half).unwrap();
         streams.push(stream);
         let kept = server.face.figures().kept_bytes as usize;
-        assert!(kept <= KEPT_BYTES_MAX + 2 * bytes, "{kept}");
+        assert!(kept <= bound, "{kept}");
     }
-    let mut refused = 0;
+    let fitting = bound * 3 / 4 / bytes;
+    wait_until("the others are refused", || {
+        server.face.figures().values_refused as usize == streams.len() - fitting
+    });
+    let (mut stored, mut refused) = (0, 0);
     for stream in &mut streams {
-        let mut rest = vec![b'v'; 10];
-        rest.extend_from_slice(b"\r\n");
-        let _ = stream.write_all(&rest);
+        stream.write_all(b"vvvvvvvvvv\r\nmn\r\n").unwrap();
         let mut answer = [0; 8];
-        match stream.read_exact(&mut answer) {
-            Ok(()) if &answer == b"STORED\r\n" => {}
-            Ok(()) => {
-                assert_eq!(&answer, b"SERVER_E");
-                refused += 1;
-            }
-            Err(_) => refused += 1,
+        stream.read_exact(&mut answer).unwrap();
+        if &answer == b"STORED\r\n" {
+            stored += 1;
+        } else {
+            refused += 1;
+            assert_eq!(answer, REFUSED[..8]);
+            expect(stream, &REFUSED[8..]);
         }
+        // Its data are passed over, and the connection goes on.
+        expect(stream, b"MN\r\n");
     }
-    assert!(refused > 0 && refused < streams.len(), "{refused} of {}", streams.len());
+    assert_eq!(stored, fitting, "as many as there is memory for");
+    assert_eq!(server.face.figures().values_refused, refused);
     drop(streams);
     wait_until("what was kept is given back", || server.face.figures().kept_bytes == 0);
+}
+
+#[test]
+fn a_refused_set_removes_what_was_there_and_is_counted() {
+    let server = server_with_buffers(100_000);
+    assert_eq!(server.answers(b"set big 0 0 1\r\nx\r\nset b 0 0 1\r\ny\r\n").len(), 16);
+    let commands = [&half_a_set("big", 200_000)[..], b"vvvvvvvvvv\r\nget big b\r\n"].concat();
+    let answers = server.answers(&commands);
+    let expected = [REFUSED, b"VALUE b 0 1\r\ny\r\nEND\r\n"].concat();
+    assert_eq!(answers.escape_ascii().to_string(), expected.escape_ascii().to_string());
+    let stats = String::from_utf8(server.answers(b"stats\r\n")).unwrap();
+    assert!(stats.contains("STAT store_no_memory 1\r\n"), "{stats}");
+    assert!(stats.contains("STAT store_too_large 0\r\n"), "{stats}");
+}
+
+#[test]
+fn little_commands_find_room_where_large_ones_do_not() {
+    let server = server_with_buffers(4 << 20);
+    let half = half_a_set("big", 1_000_000);
+    let large: Vec<TcpStream> = (0..6)
+        .map(|_| {
+            let mut stream = server.stream();
+            stream.write_all(&half).unwrap();
+            stream
+        })
+        .collect();
+    wait_until("the large ones have what they may have", || {
+        server.face.figures().values_refused == 3
+    });
+    for mut stream in (0..50).map(|_| server.stream()).collect::<Vec<_>>() {
+        for piece in [&b"set a 0 0 10"[..], b"00\r\n", &[b'x'; 1_000], b"\r\n"] {
+            stream.write_all(piece).unwrap();
+            assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n", "it has come as a piece");
+        }
+        expect(&mut stream, b"STORED\r\n");
+    }
+    drop(large);
+}
+
+#[test]
+fn a_connection_that_would_have_to_keep_a_line_beyond_the_bound_is_closed() {
+    let server = server_with_buffers(SMALL_BYTES_MAX);
+    let lines: Vec<TcpStream> = (0..20)
+        .map(|_| {
+            let mut stream = server.stream();
+            stream.write_all(&[b'x'; 2_000]).unwrap();
+            stream
+        })
+        .collect();
+    wait_until("some are closed", || server.face.figures().memory_closed == 12);
+    assert_eq!(server.face.figures().kept_bytes as usize, SMALL_BYTES_MAX);
     assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+    let stats = String::from_utf8(server.answers(b"stats\r\n")).unwrap();
+    assert!(stats.contains("STAT read_buf_oom 12\r\n"), "{stats}");
+    drop(lines);
+}
+
+#[test]
+fn a_client_that_takes_no_answers_is_closed_when_memory_is_short() {
+    // More than the kernel takes of an answer.
+    let value = vec![b'v'; 40 << 20];
+    let settings = cache::Settings::new(256 << 20, 1);
+    let cache = cache::Cache::new(&cache::Settings { value_bytes_max: value.len(), ..settings });
+    let cache = Arc::new(cache.unwrap());
+    let key = cache.key(b"k0");
+    let set = cache::Store::set(&value, 0, cache::Expires::NEVER);
+    cache.lock(&key).store(&key, &set).unwrap();
+    let options = FaceOptions { buffer_bytes: 1 << 20, ..options() };
+    let face = Face::start(&options, Arc::clone(&cache)).unwrap();
+    let [Place::Address(address)] = face.places() else { panic!("{:?}", face.places()) };
+    let connect = || {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let mut slow = connect();
+    slow.write_all(b"get k0\r\n").unwrap();
+    wait_until("it is closed", || face.figures().answers_closed == 1);
+    assert_eq!(face.figures().kept_bytes, 0);
+    let mut other = connect();
+    other.write_all(b"stats\r\nquit\r\n").unwrap();
+    let mut stats = String::new();
+    other.read_to_string(&mut stats).unwrap();
+    assert!(stats.contains("STAT response_obj_oom 1\r\n"), "{stats}");
+    assert!(stats.contains("STAT read_buf_oom 0\r\n"), "{stats}");
+}
+
+#[test]
+fn memory_that_is_kept_for_long_is_taken_back_when_others_need_it() {
+    let server = server_with_buffers(4 << 20);
+    let half = half_a_set("big", 1_000_000);
+    let mut holders: Vec<TcpStream> = (0..3).map(|_| server.stream()).collect();
+    for stream in &mut holders {
+        stream.write_all(&half).unwrap();
+    }
+    wait_until("they have the memory", || server.face.figures().kept_bytes > 3_000_000);
+    // Each in two pieces, so that it needs some.
+    wait_until("somebody else gets it", || {
+        let mut stream = server.stream();
+        stream.write_all(&half).unwrap();
+        assert_eq!(server.answers(b"mn\r\n"), b"MN\r\n");
+        stream.write_all(b"vvvvvvvvvv\r\n").unwrap();
+        let mut answer = [0; 8];
+        stream.read_exact(&mut answer).unwrap();
+        &answer == b"STORED\r\n"
+    });
+    assert!(server.face.figures().memory_closed > 0);
 }
 
 #[test]
@@ -285,16 +409,7 @@ fn draining_lets_slow_clients_take_their_answers() {
 fn reports_tell_what_was_done() {
     let server = Server::start();
     fill(&server, 100, 50);
-    let report = |what: &str| {
-        let answers = server.answers(format!("stats{what}\r\n").as_bytes());
-        let text = String::from_utf8(answers).unwrap();
-        assert!(text.ends_with("END\r\n"), "{text}");
-        text
-    };
-    let value = |text: &str, name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
-        line.unwrap_or_else(|| panic!("{name} is not in {text}")).to_owned()
-    };
+    let report = |words: &str| report(&server, words);
     server.answers(b"get k1 none\r\ndelete k2\r\nincr k1 1\r\n");
     let general = report("");
     for (name, expected) in [
@@ -327,6 +442,60 @@ fn reports_tell_what_was_done() {
         ("0".into(), "99".into())
     );
     assert!(value(&general, "total_connections").parse::<u64>().unwrap() < 3);
+}
+
+/// What a server says to `stats` and these words.
+fn report(server: &Server, words: &str) -> String {
+    let answers = server.answers(format!("stats{words}\r\n").as_bytes());
+    let text = String::from_utf8(answers).unwrap();
+    assert!(text.ends_with("END\r\n"), "{text}");
+    text
+}
+
+/// A figure of a report.
+fn value(text: &str, name: &str) -> String {
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+    line.unwrap_or_else(|| panic!("{name} is not in {text}")).to_owned()
+}
+
+#[test]
+fn reports_say_nothing_that_is_not_so() {
+    let server = Server::start();
+    fill(&server, 99, 50);
+    let report = |words: &str| report(&server, words);
+    let general = report("");
+    for (name, expected) in [
+        ("accepting_conns", "1"),
+        ("listen_disabled_num", "0"),
+        ("time_in_listen_disabled_us", "0"),
+        ("store_no_memory", "0"),
+        ("response_obj_oom", "0"),
+        ("conn_yields", "0"),
+        ("get_flushed", "0"),
+        ("reclaimed", "0"),
+    ] {
+        assert_eq!(value(&general, name), expected, "{name}");
+    }
+    // The page that has the items, and those of the index.
+    let malloced: u64 = value(&report(" slabs"), "total_malloced").parse().unwrap();
+    assert!((32 << 10..1 << 20).contains(&malloced), "{malloced}");
+    // What is not done is not said to be done.
+    assert!(server.answers(b"stats detail on\r\n").starts_with(b"SERVER_ERROR"));
+    assert_eq!(report(" detail dump"), "END\r\n");
+    assert_eq!(report(" sizes_enable"), "STAT sizes_status enabled\r\nEND\r\n");
+    assert!(report(" sizes_disable").starts_with("STAT sizes_status enabled\r\n"));
+    server.answers(b"flush_all\r\nget k3\r\n");
+    let general = report("");
+    assert_eq!(
+        (value(&general, "reclaimed"), value(&general, "get_flushed")),
+        ("99".into(), "0".into()),
+        "what is flushed is gone at once"
+    );
+    // More answers than gather at a time.
+    let settings = server.answers(b"stats settings\r\n").len();
+    let times = 2 * ANSWERS_BYTES_MAX / settings;
+    assert_eq!(server.answers(&b"stats settings\r\n".repeat(times)).len(), settings * times);
+    assert_ne!(value(&report(""), "conn_yields"), "0");
 }
 
 #[test]

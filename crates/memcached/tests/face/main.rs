@@ -6,6 +6,7 @@
 mod connections;
 mod durable;
 mod server;
+mod split;
 
 // What memcached is held to holds here.
 #[allow(dead_code, reason = "not all of it is used here")]
@@ -15,6 +16,10 @@ mod conversation;
 mod made_up;
 #[path = "../../../wire/tests/memcached/model.rs"]
 mod model;
+
+#[allow(dead_code, reason = "not all of it is used here")]
+#[path = "../../../wire/tests/memcached/server.rs"]
+mod real;
 
 use conversation::{Conversation, Peer};
 use server::Server;

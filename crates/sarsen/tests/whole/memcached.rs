@@ -2,6 +2,7 @@
 //! binary, and what the command line has to do with it.
 
 mod durable;
+mod memory;
 mod server;
 mod shared;
 
@@ -17,6 +18,7 @@ use crate::harness::{Ends, Site, root};
 use crate::http::Client;
 use crate::idle::{IDLE, raise_file_limit, resident};
 use conversation::{Conversation, Peer};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use server::Server;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -134,4 +136,41 @@ fn ten_thousand_connections_are_served_and_cheap_while_idle() {
     let each = resident(&server.process).saturating_sub(before) / IDLE as u64;
     assert!(each <= BYTES_PER_CONNECTION_MAX, "{each} bytes for each connection");
     assert_eq!(answers(&server, b"mn\r\n"), "MN\r\n", "newcomers are served, too");
+}
+
+#[test]
+fn a_server_without_descriptors_says_that_it_does_not_accept() {
+    let server = Server::start(&["--cache-threads", "1"]);
+    let mut stream = server.connect();
+    let mut figure = |name: &str| {
+        stream.write_all(b"stats\r\nmn\r\n").expect("it takes commands");
+        let mut stats = Vec::new();
+        while !stats.ends_with(b"MN\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("an answer");
+            stats.push(byte[0]);
+        }
+        let stats = String::from_utf8(stats).expect("text");
+        let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+        line.and_then(|value| value.parse::<u64>().ok())
+            .unwrap_or_else(|| panic!("{name}: {stats}"))
+    };
+    assert_eq!((figure("accepting_conns"), figure("listen_disabled_num")), (1, 0));
+    // Fewer than are open already; poll(2) wants some.
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let before = limit_files(&server, Rlimit { current: Some(8), maximum });
+    let waiting = server.connect();
+    server.wait_for("it does not accept", || (figure("accepting_conns") == 0).then_some(()));
+    assert_eq!(figure("listen_disabled_num"), 1);
+    server.wait_for("a pause", || (figure("time_in_listen_disabled_us") > 0).then_some(()));
+    limit_files(&server, before);
+    server.wait_for("it accepts again", || (figure("accepting_conns") == 1).then_some(()));
+    assert_eq!(answers(&server, b"mn\r\n"), "MN\r\n");
+    drop(waiting);
+}
+
+/// Changes the limit of open files of a server; gives the one before.
+fn limit_files(server: &Server, new: Rlimit) -> Rlimit {
+    let id = i32::try_from(server.process.id()).expect("an id");
+    prlimit(Pid::from_raw(id), Resource::Nofile, new).expect("it may be set")
 }

@@ -14,6 +14,9 @@ use wire::memcached::{
 /// Largest value, as memcached has it by default: a page less what it keeps of an item.
 const VALUE_BYTES_MAX: usize = (1 << 20) - 512;
 
+/// When the server began, in seconds since 1970, a minute early as memcached has it.
+const BEGUN: i64 = 1_700_000_000 - 62;
+
 #[derive(Default)]
 pub struct Model {
     items: BTreeMap<Vec<u8>, Entry>,
@@ -140,6 +143,8 @@ impl Model {
                         None
                     }
                     Expiry::After(seconds) => Some(self.now + i64::from(seconds)),
+                    // Nothing was stored before the server began.
+                    Expiry::At(time) if time <= BEGUN => None,
                     Expiry::At(time) => Some(time),
                 };
                 reply(out, answer::OK, flush.noreply);

@@ -15,7 +15,7 @@ impl<T: Read + Write> Stream for T {}
 pub struct Server {
     pub process: harness::Server,
     address: SocketAddr,
-    _site: Site,
+    site: Site,
 }
 
 impl Server {
@@ -24,7 +24,12 @@ impl Server {
         let site = Site::bare();
         let process = site.start_with(&[&["--memcached", "127.0.0.1:0"], flags].concat());
         let address = place(&process);
-        Self { process, address, _site: site }
+        Self { process, address, site }
+    }
+
+    /// Waits until something is so, and fails with what it waited for.
+    pub fn wait_for<T>(&self, what: &str, is_so: impl FnMut() -> Option<T>) -> T {
+        self.site.wait_for(what, is_so)
     }
 
     pub fn connect(&self) -> Box<dyn Stream> {
