@@ -397,5 +397,8 @@ pub const PUBLICATION_NAME_BYTES_MAX: usize = 64;
 /// Longest title, subtitle, author or language of a publication, in bytes. Longer: 422.
 pub const PUBLICATION_TEXT_BYTES_MAX: usize = 4 << 10;
 
+/// Media ranges that a refusal lists, in a field. There may be more.
+pub const ACCEPTS_TOLD_MAX: usize = 20;
+
 /// Categories that a publication lists, and media ranges that it takes. More: 422.
 pub const PUBLICATION_CATEGORIES_MAX: usize = 1_000;

@@ -41,6 +41,38 @@ pub fn scheme(reference: &str) -> Option<&str> {
     is_one.then_some(scheme)
 }
 
+/// Whether what is resolved by this base may be on another server. Browsers take a backslash for a
+/// slash, and pass over control characters.
+pub fn is_elsewhere(base: &str) -> bool {
+    let is_odd = |c: char| c == '\\' || c.is_control();
+    let start = base.trim_start();
+    base.contains(is_odd) || scheme(start).is_some() || start.starts_with("//")
+}
+
+/// Whether it has no character that an IRI reference cannot have (RFC 3987 §2.2): white space,
+/// control characters, and the delimiters that RFC 3986 leaves out. Its parts are not looked at.
+pub fn is_reference(text: &str) -> bool {
+    let is_out = |c: char| c <= ' ' || c.is_control() || "<>\"{}|\\^`".contains(c);
+    !text.contains(is_out)
+}
+
+/// An IRI as a URI (RFC 3987 §3.1): what is not ASCII, or cannot be in a URI, percent-encoded.
+pub fn of_iri(iri: &str) -> std::borrow::Cow<'_, str> {
+    let is_out = |c: char| !c.is_ascii() || !is_reference(c.encode_utf8(&mut [0; 4]));
+    if !iri.contains(is_out) {
+        return iri.into();
+    }
+    let mut uri = String::with_capacity(3 * iri.len());
+    for c in iri.chars() {
+        let mut bytes = [0; 4];
+        match c.encode_utf8(&mut bytes) {
+            plain if !is_out(c) => uri.push_str(plain),
+            other => other.bytes().for_each(|byte| uri.push_str(&format!("%{byte:02X}"))),
+        }
+    }
+    uri.into()
+}
+
 /// What `reference` means in a document of that base.
 pub fn resolve(base: &str, reference: &str) -> String {
     let (base, reference) = (parts(base), parts(reference.trim()));
@@ -163,6 +195,29 @@ mod tests {
         ] {
             assert_eq!(resolve(base, reference), expected, "{reference}");
         }
+    }
+
+    #[test]
+    fn a_base_may_be_of_another_server() {
+        for base in ["http://evil/", "//evil/", "/\\evil", "x:y", "\\\\evil", " //evil", "/\t/evil"]
+        {
+            assert!(is_elsewhere(base), "{base}");
+        }
+        for base in ["", "/a/b", "a/b", "./a:b", "?x", "#a:b", "/a//b"] {
+            assert!(!is_elsewhere(base), "{base}");
+        }
+    }
+
+    #[test]
+    fn references_have_no_white_space_and_iris_are_made_uris() {
+        for good in ["", "http://h/\u{e9}?a=b&c#d", "tag:a@b,2003:x", "urn:x:'()*,;=!$[]~%"] {
+            assert!(is_reference(good), "{good}");
+        }
+        for bad in [" a", "a b", "a\n", "a\u{7f}", "<", "a\"", "{x}", "a|b", "a\\b", "^", "`"] {
+            assert!(!is_reference(bad), "{bad:?}");
+        }
+        assert_eq!(of_iri("http://h/\u{e9}/%20?x=|"), "http://h/%C3%A9/%20?x=%7C");
+        assert_eq!(of_iri("http://h/a"), "http://h/a");
     }
 
     #[test]

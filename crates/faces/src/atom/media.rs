@@ -4,6 +4,7 @@
 use super::member::{self, New, Old, Paths, State, Write, Written};
 use super::rows::{Names, Place};
 use super::{Publication, publication};
+use crate::limits::ACCEPTS_TOLD_MAX;
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{Content, Document, MediaType, Transaction};
@@ -53,16 +54,31 @@ pub(crate) fn create(
 pub(crate) struct Found {
     pub publication: Publication,
     pub document: Arc<Document>,
-    /// Whether its entry is a draft.
-    pub is_draft: bool,
 }
 
 /// Reads media.
 pub(crate) fn read(tx: &mut Transaction, names: &Names, place: &Place) -> Result<Found, Problem> {
     let found = member::read(tx, names, place)?;
-    let is_draft = Old::read(member::text(&found.document)?)?.state.is_draft;
+    medium_of(tx, names, (place, found))
+}
+
+/// Reads media of an entry that is public.
+pub(crate) fn read_public(
+    tx: &mut Transaction,
+    names: &Names,
+    place: &Place,
+) -> Result<Found, Problem> {
+    let found = member::read_public(tx, names, place)?;
+    medium_of(tx, names, (place, found))
+}
+
+fn medium_of(
+    tx: &mut Transaction,
+    names: &Names,
+    (place, found): (&Place, member::Found),
+) -> Result<Found, Problem> {
     match tx.get(&names.media, &member::key(place)?)? {
-        Some(document) => Ok(Found { publication: found.publication, document, is_draft }),
+        Some(document) => Ok(Found { publication: found.publication, document }),
         None => Err(Problem::new(Kind::NotFound, "the entry of this name has no media")),
     }
 }
@@ -77,7 +93,8 @@ pub(crate) fn replace(
     let found = read_to_write(tx, write, place)?;
     check_type(&found.publication, &medium.media_type)?;
     let shown = member::read(tx, names, place)?.document;
-    let entry = entry::read(member::text(&shown)?).map_err(|error| Problem::internal(&error))?;
+    let entry =
+        entry::read_stored(member::text(&shown)?).map_err(|error| Problem::internal(&error))?;
     let old = Old::of(&entry)?;
     put(tx, names, place, medium)?;
     member::put_again(tx, (write.atom, place), (&entry, &old), Some(&medium.media_type))?;
@@ -112,7 +129,8 @@ fn check_type(publication: &Publication, media_type: &str) -> Result<(), Problem
     if !is_atom && collection.admits(media_type) {
         return Ok(());
     }
-    let accepts = collection.accepts.join(", ");
+    let some = collection.accepts.iter().take(ACCEPTS_TOLD_MAX).map(String::as_str);
+    let accepts = some.collect::<Vec<_>>().join(", ");
     if accepts.is_empty() {
         let mut problem = Problem::new(Kind::MethodNotAllowed, "the collection takes no media");
         problem.more().allow = Some("GET, HEAD, OPTIONS".to_owned());

@@ -6,13 +6,14 @@
 
 use super::publication::{self, Drawn, Publication};
 use super::rows::{self, Names, Place, Row};
-use super::{Atom, Edited};
+use super::{Atom, Edited, clean};
 use crate::limits::{ATOM_GONE_KEPT_MS, ATOM_SUFFIXES_MAX};
 use crate::preconditions::{Preconditions, Verdict};
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{CommitNumber, Document, Key, Timestamp, Transaction};
 use serde_json::json;
+use std::borrow::Cow;
 use std::sync::Arc;
 use wire::atom::{Entry, Owned, OwnedContent, entry};
 
@@ -123,6 +124,24 @@ pub(crate) struct Found {
     pub document: Arc<Document>,
 }
 
+/// Reads a member that is public. A draft is told apart from nothing neither while it is there nor
+/// when it was deleted.
+pub(crate) fn read_public(
+    tx: &mut Transaction,
+    names: &Names,
+    place: &Place,
+) -> Result<Found, Problem> {
+    match read(tx, names, place) {
+        Ok(found) if Old::read(text(&found.document)?)?.state.is_draft => Err(unknown()),
+        Err(problem) if problem.kind == Kind::Gone => {
+            let gone = tx.get(&names.gone, &key(place)?)?;
+            let was_draft = gone.is_some_and(|gone| rows::was_draft(&gone));
+            Err(if was_draft { unknown() } else { problem })
+        }
+        other => other,
+    }
+}
+
 /// Reads a member. What is not there tells whether it was.
 pub(crate) fn read(tx: &mut Transaction, names: &Names, place: &Place) -> Result<Found, Problem> {
     let (publication, _) = publication::find(tx, names, &place.publication)?
@@ -142,8 +161,13 @@ pub(super) fn absent(
     let is_gone = tx.get(&names.gone, &key(place)?)?.is_some();
     Ok(match is_gone {
         true => Problem::new(Kind::Gone, "there was one, and it was deleted"),
-        false => Problem::new(Kind::NotFound, "there is no member of this name"),
+        false => unknown(),
     })
+}
+
+/// There was never a member of that name, so far as the asker may know.
+fn unknown() -> Problem {
+    Problem::new(Kind::NotFound, "there is no member of this name")
 }
 
 /// Replaces an entry, or that of media.
@@ -160,7 +184,7 @@ pub(crate) fn replace(
         return Err(Problem::new(Kind::IdentityConflict, detail));
     }
     check_categories(&found.publication, sent)?;
-    put_again(tx, (write.atom, place), (sent, &old), old.media_type.as_deref())
+    put_again(tx, (write.atom, place), (sent, &old), old.media_type())
 }
 
 /// Stores what is shown of a member anew, and moves it to the front.
@@ -209,8 +233,10 @@ pub(super) fn remove(
         tx.delete(&names.media, &key)?;
     }
     leave(tx, names, place, old.state)?;
-    bury(tx, names, (place, &old.id), when)?;
-    let (media_type, body) = rows::gone(&old.id, when);
+    if !old.state.is_draft {
+        bury(tx, names, (place, &old.id), when)?;
+    }
+    let (media_type, body) = rows::gone((&old.id, when), old.state.is_draft);
     let until = Timestamp(tx.time().0 + ATOM_GONE_KEPT_MS);
     tx.put(&names.gone, &key, media_type, body, Some(until))?;
     touch(tx, names, place)
@@ -268,30 +294,33 @@ pub(super) struct Old {
     pub published: Option<wire::atom::Date>,
     pub title: String,
     pub author: String,
-    /// Of its media, if it has some.
-    pub media_type: Option<String>,
+    /// Of its media, if it states one.
+    media_type: Option<String>,
     pub state: State,
 }
 
 impl Old {
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
-        let entry = entry::read(text).map_err(|error| Problem::internal(&error))?;
+        let entry = entry::read_stored(text).map_err(|error| Problem::internal(&error))?;
         Self::of(&entry)
+    }
+
+    /// Of its media, if it has some.
+    fn media_type(&self) -> Option<&str> {
+        const UNKNOWN: &str = "application/octet-stream";
+        self.state.is_media.then(|| self.media_type.as_deref().unwrap_or(UNKNOWN))
     }
 
     pub(super) fn of(entry: &Entry<'_>) -> Result<Self, Problem> {
         let is_media = entry.link("edit-media").is_some();
-        let media_type = match &entry.content {
-            Some(wire::atom::Content::Away { media_type, .. }) if is_media => media_type.clone(),
-            _ => None,
-        };
+        let media_type = entry.media_type().filter(|_| is_media).map(str::to_owned);
         let edited = entry.edited.map(Edited::of);
         let edited =
             edited.ok_or_else(|| Problem::internal(&"a stored entry has no app:edited"))?;
         Ok(Self {
             id: entry.id.clone().unwrap_or_default(),
             published: entry.published,
-            title: entry.title.as_ref().map(|title| title.value.clone()).unwrap_or_default(),
+            title: entry.title.as_ref().map(clean::words).unwrap_or_default(),
             author: entry.authors.first().map(|one| one.name.clone()).unwrap_or_default(),
             media_type,
             state: State { edited, is_draft: entry.is_draft, is_media },
@@ -435,6 +464,32 @@ pub(super) fn key(place: &Place) -> Result<Key, Problem> {
 /// The text of a stored entry.
 pub(crate) fn text(document: &Document) -> Result<&str, Problem> {
     std::str::from_utf8(&document.body).map_err(|error| Problem::internal(&error))
+}
+
+/// The text of a stored entry as this version stores it. Earlier ones let a client's `xml:base` hold
+/// for the server's links, and gave content media types that it cannot have.
+pub(crate) fn current<'a>(document: &'a Document, place: &Place) -> Result<Cow<'a, str>, Problem> {
+    let stored = text(document)?;
+    let start = stored.split('>').next().unwrap_or_default();
+    // Namespaces, which stand before it, have their quotes escaped.
+    let base = start.split_once(" xml:base=\"").and_then(|(_, after)| after.split_once('"'));
+    let is_elsewhere = base.is_some_and(|(base, _)| wire::uri::is_elsewhere(base));
+    if !is_elsewhere && !is_of_composite_media(stored) {
+        return Ok(Cow::Borrowed(stored));
+    }
+    let entry = entry::read_stored(stored).map_err(|error| Problem::internal(&error))?;
+    let old = Old::of(&entry)?;
+    let paths = Paths::of(place, old.media_type());
+    let updated = entry.updated.unwrap_or_else(|| old.state.edited.date());
+    let owned = paths.owned(old.state.edited);
+    Ok(entry.stored(&Owned { id: &old.id, updated, published: None, ..owned }).into())
+}
+
+/// Whether the server's content of media is of a type that is none for content.
+fn is_of_composite_media(stored: &str) -> bool {
+    let Some((_, after)) = stored.split_once("content type=\"") else { return false };
+    let is_composite = wire::atom::media_type::is_composite(after);
+    is_composite && stored.contains(" rel=\"edit-media\"")
 }
 
 /// The paths that an entry names.

@@ -3,7 +3,7 @@
 //! `http/atom`, and no XML but through `wire::atom`.
 //!
 //! `rows` knows where everything is and in which order. `publication`, `member` and `media` are
-//! what there is, `run` runs their transactions. For readers, `archive` knows in which parts all is
+//! what there is, `slug` makes names, `run` runs their transactions. For readers, `archive` knows in which parts all is
 //! told, `reader` writes feeds and pages, `clean` makes HTML harmless, and `rendered` keeps what
 //! was written.
 
@@ -18,6 +18,7 @@ pub(crate) mod reader;
 pub(crate) mod rendered;
 pub(crate) mod rows;
 pub(crate) mod run;
+pub(crate) mod slug;
 
 pub(crate) use edits::{Edited, Edits};
 pub(crate) use publication::Publication;

@@ -1,13 +1,14 @@
 //! What a publication is made of: JSON, a form, an `app:workspace` or a feed. Only what it says is
 //! read here; making it is in `publication`.
 
-use super::Publication;
+use super::publication::{self, marked_up};
+use super::{Publication, clean, slug};
 use crate::limits::{
     PUBLICATION_CATEGORIES_MAX, PUBLICATION_NAME_BYTES_MAX, PUBLICATION_TEXT_BYTES_MAX,
 };
 use crate::problem::{Kind, Problem};
 use serde_json::Value;
-use wire::atom::{Categories, Category, Class, ReadError, feed, service};
+use wire::atom::{Categories, Category, Class, ReadError, Text, TextKind, feed, service};
 
 /// In which form it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub(crate) fn read(form: Form, text: &str) -> Result<Publication, Problem> {
 
 /// That no text of it is out of bounds, which would be on every page.
 fn check(proposed: Publication) -> Result<Publication, Problem> {
-    let texts = [&proposed.subtitle, &proposed.author, &proposed.lang];
+    let Publication { title_html, subtitle, subtitle_html, author, .. } = &proposed;
+    let texts = [title_html, subtitle, subtitle_html, author];
     let longest = texts.into_iter().flatten().chain([&proposed.title]).map(String::len).max();
     if proposed.title.trim().is_empty() {
         return Err(unfit("a publication needs a title, such as {\"title\": \"Notes\"}"));
@@ -53,23 +55,41 @@ fn check(proposed: Publication) -> Result<Publication, Problem> {
             format!("title, subtitle and author have at most {PUBLICATION_TEXT_BYTES_MAX} bytes");
         return Err(unfit(&detail));
     }
+    check_forms(&proposed)?;
     Ok(proposed)
+}
+
+/// That what others read as something is that: languages, media ranges, IRIs.
+fn check_forms(proposed: &Publication) -> Result<(), Problem> {
+    let shown = |text: &str| text.chars().take(60).collect::<String>();
+    if let Some(lang) = proposed.lang.as_ref().filter(|lang| !wire::atom::is_language(lang)) {
+        let lang = shown(lang);
+        return Err(unfit(&format!("lang is the tag of a language, such as \"en\"; got {lang:?}")));
+    }
+    if let Some(range) = proposed.accepts.iter().find(|range| !publication::is_accept(range)) {
+        let range = shown(range);
+        return Err(unfit(&format!(
+            "accepts lists media ranges such as \"image/*\"; entries of Atom have a collection of \
+             their own; got {range:?}"
+        )));
+    }
+    let listed = proposed.categories.list.iter().map(|one| &one.scheme);
+    let mut schemes = listed.chain([&proposed.categories.scheme]).flatten();
+    if let Some(scheme) = schemes.find(|scheme| !wire::uri::is_reference(scheme)) {
+        let scheme = shown(scheme);
+        return Err(unfit(&format!("a scheme is an IRI without white space; got {scheme:?}")));
+    }
+    Ok(())
 }
 
 /// The name that a title gives, in the form of a key: letters and digits, and `-` between them.
 pub(crate) fn name_of(text: &str) -> Option<String> {
-    let mut name = String::new();
-    for c in text.chars().flat_map(char::to_lowercase) {
-        if c.is_alphanumeric() {
-            name.push(c);
-        } else if !name.is_empty() && !name.ends_with('-') {
-            name.push('-');
-        }
-    }
-    while name.len() > PUBLICATION_NAME_BYTES_MAX || name.ends_with('-') {
-        name.pop();
-    }
-    Some(name).filter(|name| !name.is_empty())
+    Some(slug::of(text, PUBLICATION_NAME_BYTES_MAX)).filter(|name| !name.is_empty())
+}
+
+/// Whether there may be a publication of that name, of this version or an earlier one.
+pub(crate) fn may_be_name(text: &str) -> bool {
+    slug::is_one(text, PUBLICATION_NAME_BYTES_MAX) && text != OPML
 }
 
 /// Whether a publication may have that name.
@@ -93,11 +113,21 @@ pub(crate) fn refused(error: &ReadError) -> Problem {
     Problem::new(kind, error.to_string())
 }
 
-/// `{"title", "subtitle", "author", "lang", "accepts": [...], "strict", "private",
-/// "categories": {"fixed", "scheme", "list": [{"term", "scheme", "label"}]}}`.
+/// `{"title", "title_type", "subtitle", "subtitle_type", "author", "lang", "accepts": [...],
+/// "strict", "private", "categories": {"fixed", "scheme", "list": [{"term", "scheme", "label"}]}}`.
 fn of_json(json: &Value) -> Result<Publication, Problem> {
-    const KNOWN: [&str; 8] =
-        ["title", "subtitle", "author", "lang", "accepts", "strict", "private", "categories"];
+    const KNOWN: [&str; 10] = [
+        "title",
+        "title_type",
+        "subtitle",
+        "subtitle_type",
+        "author",
+        "lang",
+        "accepts",
+        "strict",
+        "private",
+        "categories",
+    ];
     let members = json.as_object().ok_or_else(|| unfit("expected an object with a title"))?;
     if let Some(other) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(unfit(&format!("expected {}; got {other:?}", KNOWN.join(", "))));
@@ -117,15 +147,33 @@ fn of_json(json: &Value) -> Result<Publication, Problem> {
         Value::Array(list) => Ok(list.clone()),
         _ => Err(unfit(&format!("{name} is a list"))),
     };
-    let mut made = Publication::new("", &text(json, "title")?.unwrap_or_default());
-    made.subtitle = text(json, "subtitle")?;
+    let marked = |name: &str, kind: &str| {
+        let kept = text(json, name)?.unwrap_or_default();
+        match text(json, kind)?.as_deref() {
+            None | Some("text") => Ok((kept, None)),
+            Some("html") => Ok(marked_up(clean::html(&kept, None), "html")),
+            Some(_) => Err(unfit(&format!("{kind} is \"text\" or \"html\""))),
+        }
+    };
+    let mut made = Publication::new("", "");
+    (made.title, made.title_html) = marked("title", "title_type")?;
+    let (subtitle, subtitle_html) = marked("subtitle", "subtitle_type")?;
+    made.subtitle = Some(subtitle).filter(|_| !json["subtitle"].is_null());
+    made.subtitle_html = subtitle_html;
     made.author = text(json, "author")?;
     made.lang = text(json, "lang")?;
     if !json["accepts"].is_null() {
         let accepts = listed(&json["accepts"], "accepts")?;
-        made.accepts = accepts.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect();
+        let range = |one: &Value| match one.as_str() {
+            Some(range) => Ok(range.trim().to_owned()),
+            None => Err(unfit("accepts is a list of texts")),
+        };
+        made.accepts = accepts.iter().map(range).collect::<Result<_, _>>()?;
     }
     let categories = &json["categories"];
+    if !categories.is_null() && !categories.is_object() {
+        return Err(unfit("categories is an object with a list"));
+    }
     let category = |one: &Value| {
         let term = text(one, "term")?.ok_or_else(|| unfit("a category has a term"))?;
         let (scheme, label) = (text(one, "scheme")?, text(one, "label")?);
@@ -148,6 +196,8 @@ fn of_fields(text: &str) -> Result<Publication, Problem> {
     let mut made = Publication::new("", "");
     for (name, value) in query::pairs(Some(text), &["title", "subtitle", "author", "lang"])? {
         match name {
+            // A field that is left empty says nothing.
+            _ if value.is_empty() => {}
             "title" => made.title = value,
             "subtitle" => made.subtitle = Some(value),
             "author" => made.author = Some(value),
@@ -173,9 +223,17 @@ fn of_workspace(text: &str) -> Result<Publication, Problem> {
 /// The head of the feed; its entries are to be posted.
 fn of_feed(text: &str) -> Result<Publication, Problem> {
     let feed = feed::read(text).map_err(|error| refused(&error))?;
-    let title = feed.title.map(|title| title.value).unwrap_or_default();
-    let mut made = Publication::new("", &title);
-    made.subtitle = feed.subtitle.map(|subtitle| subtitle.value);
+    let marked = |text: Text| match text.kind {
+        TextKind::Text => (text.value, None),
+        TextKind::Html | TextKind::Xhtml => {
+            marked_up(clean::html(&text.value, text.base.as_deref()), "html")
+        }
+    };
+    let mut made = Publication::new("", "");
+    (made.title, made.title_html) = feed.title.map(marked).unwrap_or_default();
+    if let Some((subtitle, html)) = feed.subtitle.map(marked) {
+        (made.subtitle, made.subtitle_html) = (Some(subtitle), html);
+    }
     made.author = feed.authors.into_iter().next().map(|author| author.name);
     made.lang = feed.lang;
     made.categories.list = feed.categories;

@@ -2,17 +2,19 @@
 //! document.
 
 use super::rows::{self, Names};
-use super::{Atom, Edited};
+use super::{Atom, Edited, clean};
 use crate::preconditions::Preconditions;
 use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{Document, KeyRandomness, MediaType, ReadError, Transaction};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::sync::Arc;
+use wire::atom::feed_document::HeadText;
 use wire::atom::service::Collection;
-use wire::atom::{Categories, Category};
+use wire::atom::{Categories, Category, media_type};
 
 /// A publication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +23,12 @@ pub(crate) struct Publication {
     pub name: String,
     /// `atom:id` of its feeds.
     pub id: String,
+    /// As text.
     pub title: String,
+    /// The same with its markup, if it has some.
+    pub title_html: Option<String>,
     pub subtitle: Option<String>,
+    pub subtitle_html: Option<String>,
     /// The author of entries that name none; its title, if it has none.
     pub author: Option<String>,
     /// The language of title and subtitle.
@@ -37,6 +43,9 @@ pub(crate) struct Publication {
     pub is_private: bool,
     /// Microseconds since 1970.
     pub made: u64,
+    /// Whether each of its feeds has a UUID of its own as its id. Those that earlier versions made
+    /// keep the ids that their readers know: that of the publication and a fragment.
+    pub has_feed_uuids: bool,
 }
 
 impl Publication {
@@ -58,6 +67,29 @@ impl Publication {
     /// Where its things are: `of` is `entries`, `media` and so on.
     pub(crate) fn path(&self, of: &str) -> String {
         path(&self.name, of)
+    }
+
+    /// These settings for a publication that is there: what it is told by stays.
+    pub(crate) fn in_place_of(self, old: Self) -> Self {
+        let Self { name, id, made, has_feed_uuids, .. } = old;
+        Self { name, id, made, has_feed_uuids, ..self }
+    }
+
+    /// `atom:id` of one of its feeds, told from the others by a word.
+    pub(crate) fn id_of(&self, feed: &str) -> String {
+        let name = format!("{}#{feed}", self.id);
+        if self.has_feed_uuids { urn_by_name(&name) } else { name }
+    }
+
+    /// Its title as feeds have it.
+    pub(crate) fn head_title(&self) -> HeadText<'_> {
+        HeadText::of(&self.title, self.title_html.as_deref())
+    }
+
+    /// Its subtitle as feeds have it.
+    pub(crate) fn head_subtitle(&self) -> Option<HeadText<'_>> {
+        let subtitle = self.subtitle.as_deref()?;
+        Some(HeadText::of(subtitle, self.subtitle_html.as_deref()))
     }
 
     /// Where its page is.
@@ -95,8 +127,9 @@ impl Publication {
     pub(crate) fn settings(&self) -> String {
         let mut json = self.to_json();
         let members = json.as_object_mut().expect("it is an object");
-        members.remove("id");
-        members.remove("made");
+        for own in ["id", "made", "feed_uuids"] {
+            members.remove(own);
+        }
         json.to_string()
     }
 
@@ -104,10 +137,13 @@ impl Publication {
         let category =
             |one: &Category| json!({ "term": one.term, "scheme": one.scheme, "label": one.label });
         let list: Vec<Value> = self.categories.list.iter().map(category).collect();
+        let kind = |html: &Option<String>| if html.is_some() { "html" } else { "text" };
         json!({
             "id": self.id,
-            "title": self.title,
-            "subtitle": self.subtitle,
+            "title": self.title_html.as_ref().unwrap_or(&self.title),
+            "title_type": kind(&self.title_html),
+            "subtitle": self.subtitle_html.as_ref().or(self.subtitle.as_ref()),
+            "subtitle_type": kind(&self.subtitle_html),
             "author": self.author,
             "lang": self.lang,
             "accepts": self.accepts,
@@ -119,6 +155,7 @@ impl Publication {
             "strict": self.is_strict,
             "private": self.is_private,
             "made": self.made,
+            "feed_uuids": self.has_feed_uuids,
         })
     }
 
@@ -127,20 +164,42 @@ impl Publication {
         let StoredCategories { fixed: is_fixed, scheme, list } = stored.categories;
         let category = |StoredCategory { term, scheme, label }| Category { term, scheme, label };
         let list = list.into_iter().map(category).collect();
+        // Earlier versions took any text for these.
+        let accepts = stored.accepts.into_iter().filter(|range| is_accept(range)).collect();
+        let lang = stored.lang.filter(|lang| wire::atom::is_language(lang));
+        let (title, title_html) = marked_up(stored.title, &stored.title_type);
+        let subtitle = stored.subtitle.map(|text| marked_up(text, &stored.subtitle_type));
+        let (subtitle, subtitle_html) = subtitle.map_or((None, None), |(t, html)| (Some(t), html));
         Self {
             name: name.to_owned(),
             id: stored.id,
-            title: stored.title,
-            subtitle: stored.subtitle,
+            title,
+            title_html,
+            subtitle,
+            subtitle_html,
             author: stored.author,
-            lang: stored.lang,
-            accepts: stored.accepts,
+            lang,
+            accepts,
             categories: Categories { href: None, is_fixed, scheme, list },
             is_strict: stored.strict,
             is_private: stored.private,
             made: stored.made,
+            has_feed_uuids: stored.feed_uuids,
         }
     }
+}
+
+/// A text as it is kept, and its HTML if it is of that type.
+pub(crate) fn marked_up(kept: String, kind: &str) -> (String, Option<String>) {
+    if kind == "html" { (clean::text(&kept), Some(kept)) } else { (kept, None) }
+}
+
+/// Whether a media collection may take such a range (RFC 5023 §8.3.4). Entries of Atom have a
+/// collection of their own.
+pub(crate) fn is_accept(range: &str) -> bool {
+    let is_short = range.len() <= repository::limits::MEDIA_TYPE_BYTES_MAX;
+    let is_atom = media_type::essence(range).eq_ignore_ascii_case("application/atom+xml");
+    is_short && media_type::is_range(range) && !is_atom
 }
 
 /// As `Publication::to_json` writes it. Each request reads it: by its type, since a tree of values
@@ -150,7 +209,9 @@ impl Publication {
 struct Stored {
     id: String,
     title: String,
+    title_type: String,
     subtitle: Option<String>,
+    subtitle_type: String,
     author: Option<String>,
     lang: Option<String>,
     accepts: Vec<String>,
@@ -158,6 +219,7 @@ struct Stored {
     strict: bool,
     private: bool,
     made: u64,
+    feed_uuids: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -250,7 +312,7 @@ pub(crate) fn make(
 ) -> Result<Publication, Problem> {
     let edited = atom.edits.next(tx.time());
     let id = urn(edited, drawn);
-    let made = Publication { id, made: edited.0, ..given.clone() };
+    let made = Publication { id, made: edited.0, has_feed_uuids: true, ..given.clone() };
     write(tx, atom, &made)?;
     rows::touch(tx, &atom.names, &rows::all())?;
     Ok(made)
@@ -335,4 +397,57 @@ pub(crate) fn urn(edited: Edited, drawn: Drawn) -> String {
         ms & 0xffff,
         bits & 0xffff_ffff_ffff
     )
+}
+
+/// A UUID of version 8 that always is the same for a name (RFC 9562 §5.8, and Appendix B.2).
+fn urn_by_name(name: &str) -> String {
+    let hash = Sha256::digest(name);
+    let mut bits = u128::from_be_bytes(hash.first_chunk().copied().unwrap_or_default());
+    bits = bits & !(0xf << 76) | 0x8 << 76;
+    bits = bits & !(0x3 << 62) | 0x2 << 62;
+    let hex = format!("{bits:032x}");
+    let (a, b, c, d, e) = (&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    format!("urn:uuid:{a}-{b}-{c}-{d}-{e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc9562_5_8_a_name_gives_one_uuid() {
+        let urn = urn_by_name("a#changes");
+        assert_eq!(urn, urn_by_name("a#changes"));
+        assert_ne!(urn, urn_by_name("a#media"));
+        let parts: Vec<&str> = urn.strip_prefix("urn:uuid:").unwrap().split('-').collect();
+        assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+        assert!(parts[2].starts_with('8') && parts[3].starts_with(['8', '9', 'a', 'b']), "{urn}");
+    }
+
+    /// Settings of earlier versions were not checked.
+    #[test]
+    fn what_an_earlier_version_took_is_read() {
+        let of = |json: &str| {
+            let document = Document {
+                media_type: MediaType::Json,
+                body: Bytes::from(json.to_owned()),
+                blob: None,
+                version: repository::CommitNumber(1),
+                created: repository::Timestamp(1),
+                updated: repository::Timestamp(1),
+                expires: None,
+            };
+            Publication::from_document("a", &document)
+        };
+        let old = of(r#"{"id":"urn:uuid:x","title":"<b>","lang":"e n","made":1,
+            "accepts":["image/*","\u0001","x","application/atom+xml;type=entry"]}"#);
+        assert_eq!((old.title.as_str(), old.head_title().is_html), ("<b>", false));
+        assert_eq!((old.lang.clone(), old.accepts.clone()), (None, vec!["image/*".to_owned()]));
+        assert_eq!(old.id_of("changes"), "urn:uuid:x#changes", "readers know it");
+        let again = of(&old.to_json().to_string());
+        assert_eq!(again, old);
+        let marked = of(r#"{"title":"a &amp; <b>c</b>","title_type":"html","feed_uuids":true}"#);
+        assert_eq!((marked.title.as_str(), marked.head_title().is_html), ("a & c", true));
+        assert_eq!(of(&marked.to_json().to_string()), marked);
+    }
 }

@@ -11,7 +11,7 @@
 //! | `_atom-entries` | `{pub}/{m}` | the entry as it is served, those of media too |
 //! | `_atom-media` | `{pub}/{m}` | the bytes |
 //! | `_atom-order` | `{pub}/{row}/{time}` | who is there: see [`Row`] |
-//! | `_atom-gone` | `{pub}/{m}` | that it was deleted: the entry's id and the time |
+//! | `_atom-gone` | `{pub}/{m}` | that it was deleted: the entry's id, the time, whether it was a draft |
 
 use super::Edited;
 use crate::limits::ATOM_PAGE_BYTES_MAX;
@@ -335,6 +335,12 @@ fn listed(
 }
 
 /// What `_atom-gone` holds.
-pub(crate) fn gone(id: &str, when: Edited) -> (MediaType, Bytes) {
-    json_document(&json!({ "id": id, "when": when.to_string() }))
+pub(crate) fn gone((id, when): (&str, Edited), was_draft: bool) -> (MediaType, Bytes) {
+    json_document(&json!({ "id": id, "when": when.to_string(), "draft": was_draft }))
+}
+
+/// Whether what was deleted was a draft. Earlier versions did not note it.
+pub(crate) fn was_draft(gone: &Document) -> bool {
+    let holds = serde_json::from_slice::<Value>(&gone.body).unwrap_or_default();
+    holds["draft"] == true
 }

@@ -1,6 +1,7 @@
 //! Fields by which a client says how it wants a write to be handled: Prefer (RFC 7240), Slug (RFC
 //! 5023 §9.7) and Idempotency-Key (the IETF draft httpapi-idempotency-key-header).
 
+use crate::atom::slug;
 use crate::http::path;
 use crate::limits::{IDEMPOTENCY_KEY_BYTES_MAX, SLUG_BYTES_MAX};
 use crate::operation::Returns;
@@ -31,24 +32,13 @@ pub(crate) fn returns(headers: &HeaderMap) -> Returns {
     Returns::Unasked
 }
 
-/// The key that Slug asks for: letters and digits of any script, in lower case, and one `-` for
-/// whatever lies between them. `None`: nothing is left, or nothing was asked for.
+/// The key that Slug asks for, as `slug` makes it. `None`: nothing is left, or nothing was asked
+/// for.
 pub(crate) fn slug(headers: &HeaderMap) -> Option<Key> {
     let encoded = headers.get(SLUG)?.to_str().ok()?;
     // It is a wish: one that cannot be read is none.
     let text = path::decode(encoded).ok()?;
-    let mut key = String::new();
-    for c in text.chars().flat_map(char::to_lowercase) {
-        if c.is_alphanumeric() {
-            key.push(c);
-        } else if !key.is_empty() && !key.ends_with('-') {
-            key.push('-');
-        }
-    }
-    while key.len() > SLUG_BYTES_MAX || key.ends_with('-') {
-        key.pop();
-    }
-    Key::new(&key).ok()
+    Key::new(&slug::of(&text, SLUG_BYTES_MAX)).ok()
 }
 
 /// The name that the client gave the request: a string of structured fields (RFC 8941 §3.3.3), or

@@ -15,16 +15,21 @@ mod editing;
 mod feeds;
 #[path = "../http/guarded.rs"]
 mod guarded;
+mod hidden;
 mod listing;
 mod media;
+mod own_links;
 mod pages;
 #[allow(dead_code, reason = "others use the rest")]
 #[path = "../http/patience.rs"]
 mod patience;
 mod publications;
+mod readable;
 mod revalidated;
+mod settings;
 #[allow(dead_code, reason = "others use the rest")]
 #[path = "../http/site.rs"]
 mod site;
 mod support;
 mod valid;
+mod views;

@@ -1,9 +1,10 @@
 //! Categories (RFC 4287 §4.2.2), and the lists of those that a collection takes (RFC 5023 §7),
 //! read and written.
 
-use super::construct::{category, invalid};
+use super::construct::category;
 use super::entry::{end, root};
 use super::refused::{Invalid, ReadError};
+use super::rules::{Form, check_attributes, invalid};
 use super::{APP, ATOM};
 use crate::limits::ATOM_CHILDREN_MAX;
 use crate::xml::{Element, Event, Reader, Writer};
@@ -97,6 +98,7 @@ pub(super) fn read_within(
     reader: &mut Reader<'_>,
     element: &Element<'_>,
 ) -> Result<Categories, ReadError> {
+    check_attributes(reader, element, &[("href", Form::Iri), ("scheme", Form::Iri)])?;
     let href = element.get("href").map(|href| super::construct::resolved(reader, href));
     let is_fixed = match element.get("fixed") {
         None | Some("no") => false,

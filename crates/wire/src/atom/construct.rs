@@ -4,6 +4,7 @@
 use super::categories::Category;
 use super::date::Date;
 use super::refused::{Invalid, ReadError};
+use super::rules::{Form, check, check_attributes, check_common, invalid};
 use super::{ATOM, XHTML, html};
 use crate::xml::{Element, Event, Reader};
 
@@ -72,11 +73,6 @@ pub struct InReplyTo {
     pub source: Option<String>,
 }
 
-/// The error that this rule is broken where the reader is.
-pub(super) fn invalid(reader: &Reader<'_>, rule: Invalid) -> ReadError {
-    ReadError::Invalid { place: reader.place(), rule }
-}
-
 fn needs(reader: &Reader<'_>, within: &'static str, needed: &'static str) -> ReadError {
     invalid(reader, Invalid::Missing { within, needed })
 }
@@ -108,13 +104,26 @@ pub(super) fn word(reader: &mut Reader<'_>, within: &'static str) -> Result<Stri
     Ok(text.trim().to_owned())
 }
 
+/// An IRI or a reference, with no white space (§3.3).
+pub(super) fn iri(reader: &mut Reader<'_>, within: &'static str) -> Result<String, ReadError> {
+    let text = plain(reader, within)?;
+    check(reader, (within, Form::Iri), &text)?;
+    Ok(text.trim().to_owned())
+}
+
+/// A date, with no white space around it (§3.3).
 pub(super) fn date(reader: &mut Reader<'_>, within: &'static str) -> Result<Date, ReadError> {
     let place = reader.place();
-    let text = word(reader, within)?;
-    Date::parse(&text).ok_or_else(|| {
+    let text = plain(reader, within)?;
+    let wrong = || {
         let found = text.chars().take(60).collect();
         ReadError::Invalid { place, rule: Invalid::Date { within, found } }
-    })
+    };
+    match Date::parse(&text) {
+        Some(date) => Ok(date),
+        None if reader.is_trusted() => Date::parse(text.trim()).ok_or_else(wrong),
+        None => Err(wrong()),
+    }
 }
 
 /// A text construct, whose start tag was read.
@@ -167,23 +176,31 @@ pub(super) fn person(reader: &mut Reader<'_>, within: &'static str) -> Result<Pe
             }
         };
         let is_atom = element.name.namespace == ATOM;
-        let (place, known, is_uri) = match element.name.local {
-            "name" if is_atom => (&mut name, "name", false),
-            "uri" if is_atom => (&mut uri, "uri", true),
-            "email" if is_atom => (&mut email, "email", false),
+        let (place, known) = match element.name.local {
+            "name" if is_atom => (&mut name, "name"),
+            "uri" if is_atom => (&mut uri, "uri"),
+            "email" if is_atom => (&mut email, "email"),
             _ => {
                 reader.skip()?;
                 continue;
             }
         };
+        check_common(reader, &element)?;
         if place.is_some() {
             return Err(invalid(reader, Invalid::Twice(known)));
         }
         let base = reader.base().map(str::to_owned);
-        let value = word(reader, known)?;
-        *place = Some(match base {
-            Some(base) if is_uri => crate::uri::resolve(&base, &value),
-            _ => value,
+        *place = Some(match known {
+            "uri" => {
+                let value = iri(reader, known)?;
+                base.map_or_else(|| value.clone(), |base| crate::uri::resolve(&base, &value))
+            }
+            "email" => {
+                let value = plain(reader, known)?;
+                check(reader, (known, Form::Email), &value)?;
+                value
+            }
+            _ => word(reader, known)?,
         });
     }
     let name = name.ok_or_else(|| needs(reader, within, "a name"))?;
@@ -193,13 +210,22 @@ pub(super) fn person(reader: &mut Reader<'_>, within: &'static str) -> Result<Pe
 /// A link, whose start tag was read; what is in it is passed over.
 pub(super) fn link(reader: &mut Reader<'_>, element: &Element<'_>) -> Result<Link, ReadError> {
     let href = element.get("href").ok_or_else(|| needs(reader, "link", "the attribute href"))?;
-    let rel = element.get("rel").unwrap_or("alternate").trim();
-    // §4.2.7.2: a registered relation may be written as a IRI.
-    let rel = rel.strip_prefix("http://www.iana.org/assignments/relation/").unwrap_or(rel);
+    check_attributes(
+        reader,
+        element,
+        &[
+            ("href", Form::Iri),
+            ("rel", Form::Relation),
+            ("type", Form::MediaType),
+            ("hreflang", Form::Language),
+            ("length", Form::Length),
+        ],
+    )?;
+    let rel = relation(element.get("rel").unwrap_or("alternate").trim());
     let kept = |name: &str| element.get(name).map(str::to_owned);
     let link = Link {
         href: resolved(reader, href),
-        rel: rel.to_owned(),
+        rel,
         media_type: kept("type"),
         hreflang: kept("hreflang"),
         title: kept("title"),
@@ -209,6 +235,19 @@ pub(super) fn link(reader: &mut Reader<'_>, element: &Element<'_>) -> Result<Lin
     Ok(link)
 }
 
+/// A relation by its short name, if it has one. Names that are registered are written in either case
+/// (RFC 8288 §2.1.1), or as an IRI (§4.2.7.2).
+fn relation(rel: &str) -> String {
+    const REGISTERED: &str = "http://www.iana.org/assignments/relation/";
+    let is_registered =
+        |start: &str| start.len() < rel.len() && start.eq_ignore_ascii_case(REGISTERED);
+    let name = match rel.get(..REGISTERED.len()) {
+        Some(start) if is_registered(start) => &rel[REGISTERED.len()..],
+        _ => rel,
+    };
+    if name.contains(':') { name.to_owned() } else { name.to_ascii_lowercase() }
+}
+
 /// A category, whose start tag was read.
 pub(super) fn category(
     reader: &mut Reader<'_>,
@@ -216,6 +255,7 @@ pub(super) fn category(
 ) -> Result<Category, ReadError> {
     let term =
         element.get("term").ok_or_else(|| needs(reader, "category", "the attribute term"))?;
+    check_attributes(reader, element, &[("scheme", Form::Iri)])?;
     let category = Category {
         term: term.to_owned(),
         scheme: element.get("scheme").map(str::to_owned),
@@ -232,6 +272,16 @@ pub(super) fn in_reply_to(
 ) -> Result<InReplyTo, ReadError> {
     let reference =
         element.get("ref").ok_or_else(|| needs(reader, "thr:in-reply-to", "the attribute ref"))?;
+    check_attributes(
+        reader,
+        element,
+        &[
+            ("ref", Form::Iri),
+            ("href", Form::Iri),
+            ("type", Form::MediaType),
+            ("source", Form::Iri),
+        ],
+    )?;
     let answered = InReplyTo {
         reference: reference.to_owned(),
         href: element.get("href").map(|href| resolved(reader, href)),

@@ -1,8 +1,9 @@
 //! The content of an entry (RFC 4287 §4.1.3): told apart by its type, and checked.
 
-use super::construct::{Text, TextKind, div, invalid, plain, resolved};
+use super::construct::{Text, TextKind, div, plain, resolved};
 use super::media_type;
 use super::refused::{Invalid, ReadError};
+use super::rules::{Form, broken, check_attributes, invalid};
 use crate::base64;
 use crate::xml::{Element, Event, Reader};
 
@@ -50,6 +51,7 @@ impl Content {
 pub(super) fn read(reader: &mut Reader<'_>, element: &Element<'_>) -> Result<Content, ReadError> {
     let stated = element.get("type");
     if let Some(src) = element.get("src") {
+        check_attributes(reader, element, &[("src", Form::Iri)])?;
         return away(reader, src, stated);
     }
     let base = reader.base().map(str::to_owned);
@@ -77,7 +79,7 @@ pub(super) fn read(reader: &mut Reader<'_>, element: &Element<'_>) -> Result<Con
 fn media_type_of(reader: &Reader<'_>, text: &str) -> Result<String, ReadError> {
     if !media_type::is_one(text) || media_type::is_composite(text) {
         let found = text.chars().take(60).collect();
-        return Err(invalid(reader, Invalid::ContentType(found)));
+        broken(reader, Invalid::ContentType(found))?;
     }
     Ok(text.to_owned())
 }

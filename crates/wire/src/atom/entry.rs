@@ -3,16 +3,18 @@
 //! in `stored`.
 
 use super::construct::{
-    InReplyTo, Link, Person, Text, TextKind, category, date, in_reply_to, invalid, link, person,
-    text, word,
+    InReplyTo, Link, Person, Text, TextKind, category, date, in_reply_to, iri, link, person, text,
+    word,
 };
 use super::refused::{Invalid, ReadError};
-use super::{APP, ATOM, Category, Content, Date, THREAD, content};
-use crate::limits::ATOM_CHILDREN_MAX;
+use super::rules::{broken, check_common, invalid};
+use super::{APP, APP_DRAFTS, ATOM, Category, Content, Date, THREAD, content, source};
+use crate::limits::{ATOM_BASES_BYTES_MAX, ATOM_CHILDREN_MAX};
 use crate::uri;
-use crate::xml::{Attribute, Element, Event, Place, Reader};
+use crate::xml::{Attribute, Element, Event, Place, Reader, XML};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// An entry.
 #[derive(Clone, Debug)]
@@ -79,9 +81,12 @@ pub(super) struct Sent<'a> {
     /// Prefixes and namespaces that hold within the entry.
     pub bindings: Vec<(&'a str, Cow<'a, str>)>,
     pub pieces: Vec<Piece<'a>>,
-    /// Whether something in it may mean another thing in a document at another place.
-    pub is_relative: bool,
+    /// Whether what is read now may mean another thing in a document at another place.
+    is_relative: bool,
+    has_source: bool,
     has_control: bool,
+    /// Whether `app:control` is there in the namespace of the drafts.
+    pub has_old_control: bool,
 }
 
 /// What stands in an entry, and what it is.
@@ -89,6 +94,19 @@ pub(super) struct Sent<'a> {
 pub(super) struct Piece<'a> {
     pub part: Part,
     pub xml: &'a str,
+    /// Whether it may mean another thing in a document at another place.
+    pub is_relative: bool,
+    /// The base that it states itself.
+    pub base: Option<StatedBase>,
+}
+
+/// `xml:base` of an element.
+#[derive(Clone, Debug)]
+pub(super) struct StatedBase {
+    /// Where it stands in the piece.
+    pub at: Range<usize>,
+    /// What it comes to, as far as the document says.
+    pub resolved: String,
 }
 
 /// The elements that a server may put its own in place of.
@@ -100,6 +118,9 @@ pub(super) enum Part {
     Content,
     /// A link, by its place in `links`.
     Link(usize),
+    Control,
+    /// The same in the namespace of the drafts before RFC 5023.
+    OldControl,
     Other,
 }
 
@@ -109,7 +130,21 @@ pub(super) enum Part {
 ///
 /// It is no XML, no entry, or no valid one.
 pub fn read(text: &str) -> Result<Entry<'_>, ReadError> {
-    let mut reader = Reader::new(text)?;
+    read_from(Reader::new(text)?)
+}
+
+/// Reads an entry that was taken before, and is stored: `Entry::stored` of this version or an
+/// earlier one has written it. It is not held against it that an earlier version knew fewer rules,
+/// and no bound makes unreadable what was taken.
+///
+/// # Errors
+///
+/// It is no XML, or no entry.
+pub fn read_stored(text: &str) -> Result<Entry<'_>, ReadError> {
+    read_from(Reader::trusted(text)?)
+}
+
+fn read_from(mut reader: Reader<'_>) -> Result<Entry<'_>, ReadError> {
     let root = root(&mut reader, ATOM, "entry", "entry of http://www.w3.org/2005/Atom")?;
     let entry = read_within(&mut reader, root)?;
     end(&mut reader)?;
@@ -153,6 +188,7 @@ pub(super) fn read_within<'a>(
     reader: &mut Reader<'a>,
     element: Element<'a>,
 ) -> Result<Entry<'a>, ReadError> {
+    check_common(reader, &element)?;
     let sent = Sent {
         place: reader.place(),
         prefix: element.prefix,
@@ -160,7 +196,9 @@ pub(super) fn read_within<'a>(
         bindings: reader.bindings(),
         pieces: Vec::new(),
         is_relative: false,
+        has_source: false,
         has_control: false,
+        has_old_control: false,
     };
     let mut entry = Entry::empty(sent);
     entry.lang = reader.lang().map(str::to_owned);
@@ -168,21 +206,35 @@ pub(super) fn read_within<'a>(
     let text = reader.text();
     while let Some(event) = reader.read()? {
         let start = reader.span().start;
-        let part = match event {
+        let (part, base) = match event {
             Event::End => break,
             Event::Text(loose) if loose.trim().is_empty() => continue,
             Event::Text(_) => return Err(invalid(reader, Invalid::LooseText("entry"))),
-            Event::Aside => Part::Other,
-            Event::Start(element) => entry.child(reader, &element)?,
+            Event::Aside => (Part::Other, None),
+            Event::Start(element) => {
+                let base = stated_base(reader, &element, start);
+                (entry.child(reader, &element)?, base)
+            }
         };
         if entry.sent.pieces.len() == ATOM_CHILDREN_MAX {
             let (within, max) = ("entry", ATOM_CHILDREN_MAX);
-            return Err(invalid(reader, Invalid::Children { within, max }));
+            broken(reader, Invalid::Children { within, max })?;
         }
-        entry.sent.pieces.push(Piece { part, xml: &text[start..reader.span().end] });
+        let is_relative = std::mem::take(&mut entry.sent.is_relative);
+        let xml = &text[start..reader.span().end];
+        entry.sent.pieces.push(Piece { part, xml, is_relative, base });
     }
-    entry.check_alternates()?;
+    entry.check_alternates(reader)?;
+    entry.check_bases(reader)?;
     Ok(entry)
+}
+
+/// The base that an element states which was just begun, in the piece that begins at `start`.
+fn stated_base(reader: &Reader<'_>, element: &Element<'_>, start: usize) -> Option<StatedBase> {
+    let stated = element.attributes.iter().find(|one| one.name.is(XML, "base"))?;
+    let at = stated.at - start;
+    let resolved = reader.base().unwrap_or_default().to_owned();
+    Some(StatedBase { at: at..at + stated.raw.len(), resolved })
 }
 
 /// That there is none of them yet.
@@ -192,7 +244,7 @@ pub(super) fn first<T>(
     name: &'static str,
 ) -> Result<(), ReadError> {
     match found {
-        Some(_) => Err(invalid(reader, Invalid::Twice(name))),
+        Some(_) => broken(reader, Invalid::Twice(name)),
         None => Ok(()),
     }
 }
@@ -253,7 +305,16 @@ impl<'a> Entry<'a> {
                 self.edited = Date::parse(&word(reader, "app:edited")?);
                 return Ok(Part::Edited);
             }
-            APP if element.name.local == "control" => self.control(reader)?,
+            APP if element.name.local == "control" => return self.control(reader, APP),
+            // A stored one was taken for foreign markup by an earlier version.
+            APP_DRAFTS if !reader.is_trusted() => match element.name.local {
+                "control" => return self.control(reader, APP_DRAFTS),
+                "edited" => {
+                    reader.skip()?;
+                    return Ok(Part::Edited);
+                }
+                _ => self.foreign(reader, element)?,
+            },
             THREAD if element.name.local == "in-reply-to" => {
                 self.sent.is_relative |= element.get("href").is_some_and(is_relative);
                 self.in_reply_to.push(in_reply_to(reader, element)?);
@@ -273,12 +334,22 @@ impl<'a> Entry<'a> {
         Ok(Part::Other)
     }
 
+    /// The media type of the media that the entry stands for (RFC 5023 §9.6). Where its content
+    /// cannot state one, the link to edit it does.
+    pub fn media_type(&self) -> Option<&str> {
+        match &self.content {
+            Some(Content::Away { media_type: Some(stated), .. }) => Some(stated),
+            _ => self.link("edit-media")?.media_type.as_deref(),
+        }
+    }
+
     /// A child of Atom's namespace.
     fn atom(&mut self, reader: &mut Reader<'a>, element: &Element<'a>) -> Result<Part, ReadError> {
+        check_common(reader, element)?;
         match element.name.local {
             "id" => {
                 first(reader, &self.id, "id")?;
-                self.id = Some(word(reader, "id")?);
+                self.id = Some(iri(reader, "id")?);
                 return Ok(Part::Id);
             }
             "updated" => {
@@ -314,6 +385,13 @@ impl<'a> Entry<'a> {
             "contributor" => {
                 let contributor = self.person(reader, "contributor")?;
                 self.contributors.push(contributor);
+            }
+            "source" => {
+                if std::mem::replace(&mut self.sent.has_source, true) {
+                    broken(reader, Invalid::Twice("source"))?;
+                }
+                self.sent.is_relative = true;
+                source::check(reader)?;
             }
             "category" => self.categories.push(category(reader, element)?),
             "link" => {
@@ -362,18 +440,22 @@ impl<'a> Entry<'a> {
         Ok(person)
     }
 
-    /// `app:control` (RFC 5023 §13.1).
-    fn control(&mut self, reader: &mut Reader<'_>) -> Result<(), ReadError> {
+    /// `app:control` (RFC 5023 §13.1). One of the drafts' namespace is what a client of then means:
+    /// one beside it is what it was sent by this server.
+    fn control(&mut self, reader: &mut Reader<'_>, namespace: &str) -> Result<Part, ReadError> {
         let place = reader.place();
         let refused = |found: String| Err(ReadError::Control { place, found });
-        if std::mem::replace(&mut self.sent.has_control, true) {
+        let is_old = namespace == APP_DRAFTS;
+        let Sent { has_control, has_old_control, .. } = &mut self.sent;
+        let is_there = if is_old { has_old_control } else { has_control };
+        if std::mem::replace(is_there, true) {
             return refused("found a second app:control".to_owned());
         }
         let mut draft = None;
         while let Some(event) = reader.read()? {
             match event {
                 Event::End => break,
-                Event::Start(element) if element.name.is(APP, "draft") => {
+                Event::Start(element) if element.name.is(namespace, "draft") => {
                     let text = word(reader, "app:draft")?;
                     if draft.is_some() {
                         return refused("found a second app:draft".to_owned());
@@ -391,8 +473,10 @@ impl<'a> Entry<'a> {
                 Event::Text(_) | Event::Aside => {}
             }
         }
-        self.is_draft = draft.unwrap_or(false);
-        Ok(())
+        if is_old || !self.sent.has_old_control {
+            self.is_draft = draft.unwrap_or(false);
+        }
+        Ok(if is_old { Part::OldControl } else { Part::Control })
     }
 
     /// Whatever it is, it stays (§6.3).
@@ -417,15 +501,27 @@ impl<'a> Entry<'a> {
     }
 
     /// §4.1.2: no two alternate links of the same type and language.
-    fn check_alternates(&self) -> Result<(), ReadError> {
+    fn check_alternates(&self, reader: &Reader<'_>) -> Result<(), ReadError> {
         let mut seen = BTreeSet::new();
         let alternates = self.links.iter().filter(|link| link.rel == "alternate");
         for link in alternates {
             let media_type = link.media_type.as_ref().map(|found| found.to_ascii_lowercase());
-            if !seen.insert((media_type, &link.hreflang)) {
+            let hreflang = link.hreflang.as_ref().map(|found| found.to_ascii_lowercase());
+            if !seen.insert((media_type, hreflang)) && !reader.is_trusted() {
                 let rule = Invalid::Alternates;
                 return Err(ReadError::Invalid { place: self.sent.place, rule });
             }
+        }
+        Ok(())
+    }
+
+    /// That a base which may be of another server is not too long to be stated by each piece that
+    /// needs it, which `stored` does.
+    fn check_bases(&self, reader: &Reader<'_>) -> Result<(), ReadError> {
+        let base = self.base.as_deref().filter(|base| uri::is_elsewhere(base));
+        let count = self.sent.pieces.iter().filter(|piece| piece.is_relative).count();
+        if base.is_some_and(|base| count * base.len() > ATOM_BASES_BYTES_MAX) {
+            broken(reader, Invalid::Bases { max: ATOM_BASES_BYTES_MAX })?;
         }
         Ok(())
     }

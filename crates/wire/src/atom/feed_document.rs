@@ -10,10 +10,10 @@ use crate::xml::Writer;
 pub struct Head<'a> {
     /// `atom:id`.
     pub id: &'a str,
-    /// `atom:title`, as text.
-    pub title: &'a str,
-    /// `atom:subtitle`, as text.
-    pub subtitle: Option<&'a str>,
+    /// `atom:title`.
+    pub title: HeadText<'a>,
+    /// `atom:subtitle`.
+    pub subtitle: Option<HeadText<'a>>,
     /// The language of title and subtitle.
     pub lang: Option<&'a str>,
     /// `atom:updated`.
@@ -30,6 +30,22 @@ pub struct Head<'a> {
     pub links: &'a [HeadLink<'a>],
     /// What kind of a feed it is.
     pub kind: FeedKind,
+}
+
+/// A text of a feed: text, or HTML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadText<'a> {
+    /// What it says.
+    pub value: &'a str,
+    /// Whether that is HTML.
+    pub is_html: bool,
+}
+
+impl<'a> HeadText<'a> {
+    /// HTML if there is some, and text otherwise.
+    pub fn of(text: &'a str, html: Option<&'a str>) -> HeadText<'a> {
+        HeadText { value: html.unwrap_or(text), is_html: html.is_some() }
+    }
 }
 
 /// A link of a feed.
@@ -91,7 +107,8 @@ impl FeedWriter {
             writer.attribute("href", link.href).end("link").raw("\n");
         }
         writer.maybe_line("icon", head.icon).maybe_line("logo", head.logo);
-        text(&mut writer, "rights", head.rights, head.lang);
+        let rights = head.rights.map(|rights| HeadText::of(rights, None));
+        text(&mut writer, "rights", rights, head.lang);
         writer.start("generator").text("Sarsen").end("generator").raw("\n");
         FeedWriter { writer }
     }
@@ -145,9 +162,10 @@ fn write_tombstone(writer: &mut Writer, tombstone: &Tombstone) {
     writer.end("at:deleted-entry");
 }
 
-fn text(writer: &mut Writer, name: &str, text: Option<&str>, lang: Option<&str>) {
-    if let Some(text) = text {
-        writer.start(name).maybe("xml:lang", lang).text(text).end(name).raw("\n");
+fn text(writer: &mut Writer, name: &str, text: Option<HeadText<'_>>, lang: Option<&str>) {
+    if let Some(HeadText { value, is_html }) = text {
+        writer.start(name).maybe("type", is_html.then_some("html")).maybe("xml:lang", lang);
+        writer.text(value).end(name).raw("\n");
     }
 }
 

@@ -2,9 +2,11 @@
 //! References are resolved by the `xml:base` in scope. It is not cleaned here: what stands on a
 //! page must be.
 
-use super::XHTML;
+use super::refused::{Invalid, ReadError};
+use super::rules::broken;
+use super::{ATOM, XHTML};
 use crate::uri;
-use crate::xml::{Element, Event, Reader, Refused, XML, escape_attribute, escape_text};
+use crate::xml::{Element, Event, Reader, XML, escape_attribute, escape_text};
 
 /// Attributes whose values are references.
 const REFERENCES: [&str; 9] =
@@ -18,14 +20,20 @@ const VOID: [&str; 14] = [
 
 /// Reads the rest of the innermost open element, and gives what is in it. Elements of other
 /// namespaces leave what is in them.
-pub(super) fn content(reader: &mut Reader<'_>) -> Result<String, Refused> {
+pub(super) fn content(reader: &mut Reader<'_>) -> Result<String, ReadError> {
     let mut out = String::new();
     // Of each open element, the name whose end tag is due.
     let mut open: Vec<&str> = Vec::new();
     let depth = reader.depth();
     while let Some(event) = reader.read()? {
         match event {
-            Event::Start(element) => open.push(start(&mut out, &element, reader)),
+            Event::Start(element) => {
+                if element.name.namespace == ATOM {
+                    let found = element.name.local.chars().take(60).collect();
+                    broken(reader, Invalid::AtomWithinXhtml(found))?;
+                }
+                open.push(start(&mut out, &element, reader));
+            }
             Event::End if reader.depth() < depth => break,
             Event::End => {
                 if let Some(name) = open.pop().filter(|name| !name.is_empty()) {

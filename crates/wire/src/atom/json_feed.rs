@@ -13,7 +13,7 @@ pub fn document(channel: &Channel<'_>, items: &[Item<'_>]) -> String {
     json.text("version", "https://jsonfeed.org/version/1.1");
     json.text("title", channel.title);
     json.text("home_page_url", channel.page);
-    json.text("feed_url", channel.here);
+    json.text("feed_url", channel.feed);
     json.maybe("description", channel.description);
     json.maybe("next_url", channel.next);
     json.maybe("icon", channel.icon);

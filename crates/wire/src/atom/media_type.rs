@@ -3,13 +3,25 @@
 
 /// Whether it looks as `type/subtype`, with or without parameters.
 pub fn is_one(text: &str) -> bool {
-    let essence = essence(text);
+    parts(text).is_some_and(|(main, sub)| main != "*" && sub != "*")
+}
+
+/// Whether it looks as a media range (RFC 9110 §12.5.1): a media type, `type/*` or `*/*`.
+pub fn is_range(text: &str) -> bool {
+    parts(text).is_some_and(|(main, sub)| main != "*" || sub == "*")
+}
+
+/// Type and subtype. None if it is in no such form, or has white space around it.
+fn parts(text: &str) -> Option<(&str, &str)> {
     let is_token = |part: &str| {
         let is_allowed =
             |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+*'%`|~".contains(&byte);
         !part.is_empty() && part.bytes().all(is_allowed)
     };
-    essence.split_once('/').is_some_and(|(main, sub)| is_token(main) && is_token(sub))
+    let is_odd = |c: char| c.is_control() && c != '\t';
+    let (main, sub) = essence(text).split_once('/')?;
+    let is_one = is_token(main) && is_token(sub) && text.trim() == text && !text.contains(is_odd);
+    is_one.then_some((main, sub))
 }
 
 /// Without parameters.
@@ -79,6 +91,9 @@ mod tests {
     fn kinds_are_told_by_the_name() {
         assert!(is_one("image/png") && is_one("text/plain; charset=utf-8"));
         assert!(!is_one("png") && !is_one("a b/c") && !is_one("/") && !is_one(""));
+        assert!(!is_one(" a/b") && !is_one("a/b\n") && !is_one("*/*") && !is_one("a/*"));
+        assert!(is_range("*/*") && is_range("a/*") && is_range("a/b;c=d") && is_one("a/b;c*=d"));
+        assert!(!is_range("*/a") && !is_range("*") && !is_range("") && !is_range("a/\u{1}"));
         assert!(is_xml("image/SVG+xml; q=1") && is_xml("text/xml") && !is_xml("text/html"));
         assert!(is_text("Text/markdown") && !is_text("textile/a"));
         assert!(is_composite("multipart/mixed") && is_composite("message/rfc822"));

@@ -19,7 +19,9 @@ pub mod media_type;
 pub mod opml;
 mod refused;
 pub mod rss;
+mod rules;
 pub mod service;
+mod source;
 mod stored;
 mod syndication;
 
@@ -30,6 +32,7 @@ pub use date::Date;
 pub use entry::{Entry, Foreign};
 pub use feed::{Feed, Tombstone};
 pub use refused::{Class, Invalid, ReadError};
+pub use rules::is_language;
 pub use stored::{Owned, OwnedContent};
 pub use syndication::{Channel, Enclosure, Item};
 
@@ -38,6 +41,10 @@ pub const ATOM: &str = "http://www.w3.org/2005/Atom";
 
 /// The namespace of the publishing protocol (RFC 5023 §3.2).
 pub const APP: &str = "http://www.w3.org/2007/app";
+
+/// The namespace of the publishing protocol in the drafts before RFC 5023, which clients of then
+/// still write.
+pub const APP_DRAFTS: &str = "http://purl.org/atom/app#";
 
 /// The namespace of paged and archived feeds (RFC 5005 §1.2).
 pub const HISTORY: &str = "http://purl.org/syndication/history/1.0";

@@ -106,6 +106,19 @@ pub enum Invalid {
         /// What there is.
         found: String,
     },
+    /// RFC 4287 §2, §3.2.3, §4.2.7 and others.
+    #[error("{within} is {expected}; found \"{found}\"")]
+    Value {
+        /// What.
+        within: &'static str,
+        /// What it should be.
+        expected: &'static str,
+        /// What there is.
+        found: String,
+    },
+    /// RFC 4287 §3.1.1.3.
+    #[error("a div of XHTML holds XHTML, found the element {0} of Atom in it")]
+    AtomWithinXhtml(String),
     /// RFC 4287 §4.1.3.2.
     #[error("content with src is empty")]
     SourceAndContent,
@@ -121,6 +134,12 @@ pub enum Invalid {
     /// RFC 4685 §5.
     #[error("thr:total is a number that is not negative, found \"{0}\"")]
     Total(String),
+    /// More than is read of an entry's base.
+    #[error("the xml:base of the entry times the elements that need it is over {max} bytes")]
+    Bases {
+        /// How much is taken.
+        max: usize,
+    },
     /// RFC 5023 §7.2.1.
     #[error("app:categories with href is empty, and has neither fixed nor scheme")]
     CategoriesAway,

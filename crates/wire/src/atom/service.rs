@@ -2,9 +2,10 @@
 //! clients and for publications that a workspace is sent for; and written.
 
 use super::categories::{self, Categories};
-use super::construct::{Text, invalid, resolved, text, word};
+use super::construct::{Text, resolved, text, word};
 use super::entry::{end, first};
 use super::refused::{Invalid, ReadError};
+use super::rules::invalid;
 use super::{APP, ATOM, media_type};
 use crate::limits::ATOM_CHILDREN_MAX;
 use crate::xml::{Element, Event, Reader, Writer};

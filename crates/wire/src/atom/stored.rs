@@ -3,10 +3,10 @@
 //! feed as an element that means the same: it declares every prefix, and states base and language
 //! where they matter.
 
-use super::entry::{Entry, Part};
-use super::{APP, Date};
+use super::entry::{Entry, Part, Piece};
+use super::{APP, Date, media_type};
 use crate::uri;
-use crate::xml::{Writer, XML};
+use crate::xml::{Writer, XML, escape_attribute};
 
 /// What is the server's in an entry.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +44,14 @@ pub struct Owned<'a> {
 pub struct OwnedContent<'a> {
     /// Where it is.
     pub src: &'a str,
-    /// What it is.
+    /// What it is. One that content cannot have (RFC 4287 §4.1.3.1) is stated by the link to edit it.
     pub media_type: &'a str,
+}
+
+impl OwnedContent<'_> {
+    fn is_composite(&self) -> bool {
+        media_type::is_composite(self.media_type)
+    }
 }
 
 impl Entry<'_> {
@@ -54,16 +60,26 @@ impl Entry<'_> {
         let sent: usize = self.sent.pieces.iter().map(|piece| piece.xml.len() + 1).sum();
         let mut writer = Writer::fragment(sent + 1024);
         let names = Names::of(self.sent.prefix);
-        self.write_start(&mut writer, &names, owned.base);
+        let is_kept = |piece: &&Piece<'_>| self.is_kept(&piece.part, owned);
+        let pieces: Vec<&Piece<'_>> = self.sent.pieces.iter().filter(is_kept).collect();
+        let base = self.base.as_deref().map(|stated| uri::resolve(owned.base, stated));
+        let elsewhere = base.as_deref().filter(|base| uri::is_elsewhere(base));
+        let needs_base = elsewhere.is_none() && (base.is_some() || pieces.iter().any(needs_base));
+        let stated = base.as_deref().unwrap_or(owned.base);
+        self.write_start(&mut writer, &names, needs_base.then_some(stated));
         self.write_owned(&mut writer, &names, owned);
-        for piece in self.sent.pieces.iter().filter(|piece| self.is_kept(&piece.part, owned)) {
-            writer.raw("\n").raw(piece.xml);
+        for piece in pieces {
+            writer.raw("\n");
+            match elsewhere {
+                Some(base) => write_with_base(&mut writer, piece, base),
+                None => _ = writer.raw(piece.xml),
+            }
         }
         writer.raw("\n").end(&names.name("entry"));
         writer.finish()
     }
 
-    fn write_start(&self, writer: &mut Writer, names: &Names<'_>, base: &str) {
+    fn write_start(&self, writer: &mut Writer, names: &Names<'_>, base: Option<&str>) {
         writer.start(&names.name("entry"));
         let has_default = self.sent.bindings.iter().any(|(prefix, _)| prefix.is_empty());
         if !has_default {
@@ -76,12 +92,7 @@ impl Entry<'_> {
                 prefix => writer.attribute(&format!("xmlns:{prefix}"), namespace),
             };
         }
-        match &self.base {
-            Some(stated) => _ = writer.attribute("xml:base", &uri::resolve(base, stated)),
-            None if self.sent.is_relative => _ = writer.attribute("xml:base", base),
-            None => {}
-        }
-        writer.maybe("xml:lang", self.lang.as_deref());
+        writer.maybe("xml:base", base).maybe("xml:lang", self.lang.as_deref());
         for attribute in &self.sent.attributes {
             let is_stated = attribute.name.is(XML, "base") || attribute.name.is(XML, "lang");
             if !is_stated {
@@ -111,7 +122,14 @@ impl Entry<'_> {
             line(writer, "summary", summary);
         }
         writer.raw("\n");
-        self.write_edited(writer, owned.edited);
+        self.write_app(writer, "edited", |writer, _| _ = writer.text(&owned.edited.to_string()));
+        if self.sent.has_old_control && self.is_draft {
+            writer.raw("\n");
+            self.write_app(writer, "control", |writer, prefix| {
+                let name = format!("{prefix}:draft");
+                writer.start(&name).text("yes").end(&name);
+            });
+        }
         let mut link = |rel: &str, href: &str, media_type: Option<&str>| {
             let name = names.name("link");
             writer.raw("\n").start(&name).attribute("rel", rel).maybe("type", media_type);
@@ -119,35 +137,40 @@ impl Entry<'_> {
         };
         link("edit", owned.edit, None);
         if let Some(href) = owned.edit_media {
-            link("edit-media", href, None);
+            let composite = owned.content.filter(|content| content.is_composite());
+            link("edit-media", href, composite.map(|content| content.media_type));
         }
         if let Some(href) = owned.page {
             link("alternate", href, Some("text/html"));
         }
         if let Some(content) = owned.content {
             let name = names.name("content");
-            writer.raw("\n").start(&name).attribute("type", content.media_type);
+            let stated = Some(content.media_type).filter(|_| !content.is_composite());
+            writer.raw("\n").start(&name).maybe("type", stated);
             writer.attribute("src", content.src).end(&name);
         }
     }
 
-    /// With the prefix that is there for it, or with one of its own.
-    fn write_edited(&self, writer: &mut Writer, edited: Date) {
+    /// An element of `app:`, with the prefix that is there for it, or with one of its own. `write`
+    /// is given the prefix.
+    fn write_app(&self, writer: &mut Writer, local: &str, write: impl FnOnce(&mut Writer, &str)) {
         let is_app = |(prefix, namespace): &&(&str, _)| namespace == APP && !prefix.is_empty();
         let bound = self.sent.bindings.iter().find(is_app);
         let prefix = bound.map_or("app", |(prefix, _)| prefix);
-        let name = format!("{prefix}:edited");
+        let name = format!("{prefix}:{local}");
         writer.start(&name);
         if bound.is_none() {
             writer.attribute("xmlns:app", APP);
         }
-        writer.text(&edited.to_string()).end(&name);
+        write(writer, prefix);
+        writer.end(&name);
     }
 
     /// Whether a piece that was sent stays.
     fn is_kept(&self, part: &Part, owned: &Owned<'_>) -> bool {
         match part {
-            Part::Id | Part::Updated | Part::Edited => false,
+            Part::Id | Part::Updated | Part::Edited | Part::OldControl => false,
+            Part::Control => !self.sent.has_old_control,
             Part::Content => owned.content.is_none(),
             Part::Link(at) => {
                 let link = &self.links[*at];
@@ -164,6 +187,36 @@ impl Entry<'_> {
             Part::Other => true,
         }
     }
+}
+
+/// Whether what a piece means depends on the base that the entry states.
+fn needs_base(piece: &&Piece<'_>) -> bool {
+    let is_own = |resolved: &str| uri::is_elsewhere(resolved);
+    piece.is_relative && !piece.base.as_ref().is_some_and(|base| is_own(&base.resolved))
+}
+
+/// Writes a piece of an entry whose base is of another server. The entry does not state that, since
+/// it would hold for the server's own links; what needs it does.
+fn write_with_base(writer: &mut Writer, piece: &Piece<'_>, base: &str) {
+    let (before, after, base) = match &piece.base {
+        Some(stated) => {
+            let (before, after) = (&piece.xml[..stated.at.start], &piece.xml[stated.at.end..]);
+            (before.trim_end(), after, stated.resolved.as_str())
+        }
+        None if piece.is_relative => {
+            let ends_name = |c: char| c.is_ascii_whitespace() || matches!(c, '/' | '>');
+            let name = piece.xml.find(ends_name).unwrap_or(piece.xml.len());
+            (&piece.xml[..name], &piece.xml[name..], base)
+        }
+        None => {
+            writer.raw(piece.xml);
+            return;
+        }
+    };
+    let mut attribute = String::from(" xml:base=\"");
+    escape_attribute(&mut attribute, base);
+    attribute.push('"');
+    writer.raw(before).raw(&attribute).raw(after);
 }
 
 /// How Atom's names are written in an entry.

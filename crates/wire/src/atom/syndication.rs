@@ -12,6 +12,8 @@ pub struct Channel<'a> {
     pub description: Option<&'a str>,
     /// Its page.
     pub page: &'a str,
+    /// Where the feed is, whichever of its pages this is.
+    pub feed: &'a str,
     /// Where the document itself is.
     pub here: &'a str,
     /// Where older items are, if there are any.

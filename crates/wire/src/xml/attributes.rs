@@ -4,7 +4,6 @@
 use super::characters::{is_character, is_space};
 use super::refused::{Reason, shown};
 use super::scope::Name;
-use crate::limits::XML_ATTRIBUTES_MAX;
 use std::borrow::Cow;
 
 /// An attribute that is no namespace declaration.
@@ -16,6 +15,8 @@ pub struct Attribute<'a> {
     pub value: Cow<'a, str>,
     /// As it stands in the text: `name="value"`.
     pub raw: &'a str,
+    /// Where it begins in the text, in bytes.
+    pub at: usize,
 }
 
 /// An attribute as it stands.
@@ -24,10 +25,12 @@ pub(super) struct Written<'a> {
     pub name: &'a str,
     pub value: &'a str,
     pub raw: &'a str,
+    /// Where it begins in what was split, in bytes.
+    pub at: usize,
 }
 
-/// Splits what follows the name in a start tag into attributes.
-pub(super) fn split(text: &str) -> Result<Vec<Written<'_>>, Reason> {
+/// Splits what follows the name in a start tag into at most so many attributes.
+pub(super) fn split(text: &str, max: usize) -> Result<Vec<Written<'_>>, Reason> {
     let mut written: Vec<Written<'_>> = Vec::new();
     let mut rest = text;
     loop {
@@ -36,14 +39,14 @@ pub(super) fn split(text: &str) -> Result<Vec<Written<'_>>, Reason> {
             return Ok(written);
         }
         let is_parted = trimmed.len() < rest.len();
-        let one = one(trimmed).filter(|_| is_parted);
+        let at = text.len() - trimmed.len();
+        let one = one(trimmed, at).filter(|_| is_parted);
         let one = one.ok_or_else(|| Reason::Attributes(shown(trimmed)))?;
         if written.iter().any(|other| other.name == one.name) {
             return Err(Reason::AttributeTwice(shown(one.name)));
         }
-        if written.len() == XML_ATTRIBUTES_MAX {
-            let (what, max) = ("attributes of an element", XML_ATTRIBUTES_MAX);
-            return Err(Reason::Limit { what, max });
+        if written.len() == max {
+            return Err(Reason::Limit { what: "attributes of an element", max });
         }
         written.push(one);
         rest = &trimmed[one.raw.len()..];
@@ -51,14 +54,14 @@ pub(super) fn split(text: &str) -> Result<Vec<Written<'_>>, Reason> {
 }
 
 /// The attribute at the beginning of `text`.
-fn one(text: &str) -> Option<Written<'_>> {
+fn one(text: &str, at: usize) -> Option<Written<'_>> {
     let (name, after) = text.split_once('=')?;
     let name = name.trim_end_matches(is_space);
     let quoted = after.trim_start_matches(is_space);
     let quote = quoted.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let value = quoted[1..].split_once(quote)?.0;
     let end = text.len() - quoted.len() + value.len() + 2;
-    (!value.contains('<')).then_some(Written { name, value, raw: &text[..end] })
+    (!value.contains('<')).then_some(Written { name, value, raw: &text[..end], at })
 }
 
 /// The value that is meant: references resolved, white space to spaces.
@@ -114,9 +117,11 @@ pub(super) fn referred(name: &str) -> Result<char, Reason> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::XML_ATTRIBUTES_MAX;
 
     fn names(text: &str) -> Option<Vec<(&str, &str)>> {
-        let written = split(text).ok()?;
+        let written = split(text, XML_ATTRIBUTES_MAX).ok()?;
+        assert!(written.iter().all(|one| text[one.at..].starts_with(one.raw)));
         Some(written.iter().map(|one| (one.name, one.value)).collect())
     }
 
@@ -131,9 +136,10 @@ mod tests {
 
     #[test]
     fn the_number_of_attributes_is_bounded() {
-        let text = |count| (0..count).map(|i| format!(" a{i}=''")).collect::<String>();
-        assert!(split(&text(XML_ATTRIBUTES_MAX)).is_ok());
-        assert!(matches!(split(&text(XML_ATTRIBUTES_MAX + 1)), Err(Reason::Limit { .. })));
+        let text = |count: usize| (0..count).map(|i| format!(" a{i}=''")).collect::<String>();
+        let split = |count| split(&text(count), XML_ATTRIBUTES_MAX).map(|written| written.len());
+        assert_eq!(split(XML_ATTRIBUTES_MAX), Ok(XML_ATTRIBUTES_MAX));
+        assert!(matches!(split(XML_ATTRIBUTES_MAX + 1), Err(Reason::Limit { .. })));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use super::refused::{Place, Reason, Refused, shown};
 use super::scope::{Name, Scope};
 use super::{XML, XMLNS};
 use crate::limits::{
-    XML_ATTRIBUTE_BYTES_MAX, XML_DEPTH_MAX, XML_DOCUMENT_BYTES_MAX, XML_ELEMENTS_MAX,
+    XML_ATTRIBUTE_BYTES_MAX, XML_ATTRIBUTES_MAX, XML_DEPTH_MAX, XML_DOCUMENT_BYTES_MAX,
+    XML_ELEMENTS_MAX,
 };
 use quick_xml::events::Event as Token;
 use std::borrow::Cow;
@@ -64,6 +65,8 @@ pub struct Reader<'a> {
     has_root: bool,
     /// Elements that have begun.
     elements: usize,
+    /// Whether the text was taken before.
+    is_trusted: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -77,13 +80,27 @@ impl<'a> Reader<'a> {
             let (what, max) = ("bytes of a document", XML_DOCUMENT_BYTES_MAX);
             return Err(Reason::Limit { what, max }.at(text, 0));
         }
+        Reader::of(text, false)
+    }
+
+    /// For a text that is made of what `new` has read, now or in an earlier version: bounds are not
+    /// looked at. What was added to a text at the bound must not make it unreadable.
+    ///
+    /// # Errors
+    ///
+    /// Characters that XML does not allow.
+    pub fn trusted(text: &'a str) -> Result<Reader<'a>, Refused> {
+        Reader::of(text, true)
+    }
+
+    fn of(text: &'a str, is_trusted: bool) -> Result<Reader<'a>, Refused> {
         if text.starts_with('\u{feff}') {
             return Err(Reason::Outside("text").at(text, 0));
         }
         check(text)?;
         let mut tokens = quick_xml::Reader::from_str(text);
         tokens.config_mut().check_comments = true;
-        let scope = Scope::new();
+        let scope = Scope::new(!is_trusted);
         Ok(Reader {
             text,
             tokens,
@@ -92,6 +109,7 @@ impl<'a> Reader<'a> {
             is_empty: false,
             has_root: false,
             elements: 0,
+            is_trusted,
         })
     }
 
@@ -192,16 +210,17 @@ impl<'a> Reader<'a> {
         if self.scope.depth() == 0 && std::mem::replace(&mut self.has_root, true) {
             return Err(Reason::Outside("another one"));
         }
-        if self.scope.depth() == XML_DEPTH_MAX {
+        if !self.is_trusted && self.scope.depth() == XML_DEPTH_MAX {
             return Err(Reason::Limit { what: "elements within each other", max: XML_DEPTH_MAX });
         }
-        if self.elements == XML_ELEMENTS_MAX {
+        if !self.is_trusted && self.elements == XML_ELEMENTS_MAX {
             return Err(Reason::Limit { what: "elements", max: XML_ELEMENTS_MAX });
         }
         self.elements += 1;
         let (name, rest) = tag.split_at(tag.find(is_space).unwrap_or(tag.len()));
         let (prefix, local) = qualified(name)?;
-        let written = split(rest)?;
+        let written = split(rest, self.most(XML_ATTRIBUTES_MAX))?;
+        let at = self.span.start + "<".len() + name.len();
         self.scope.enter();
         for one in &written {
             let declared = match one.name.strip_prefix("xmlns:") {
@@ -210,11 +229,11 @@ impl<'a> Reader<'a> {
                 None if one.name == "xmlns" => "",
                 None => continue,
             };
-            self.scope.bind(declared, value(one)?)?;
+            self.scope.bind(declared, self.value(one)?)?;
         }
         let mut attributes: Vec<Attribute<'a>> = Vec::new();
         for one in written.iter().filter(|one| !is_declaration(one.name)) {
-            let attribute = self.attribute(one)?;
+            let attribute = self.attribute(one, at)?;
             if attributes.iter().any(|other| other.name == attribute.name) {
                 return Err(Reason::AttributeTwice(shown(one.name)));
             }
@@ -224,16 +243,31 @@ impl<'a> Reader<'a> {
         Ok(Event::Start(Element { name: Name { namespace, local }, prefix, attributes }))
     }
 
-    fn attribute(&mut self, written: &Written<'a>) -> Result<Attribute<'a>, Reason> {
+    /// An attribute of a tag whose attributes begin at `at`.
+    fn attribute(&mut self, written: &Written<'a>, at: usize) -> Result<Attribute<'a>, Reason> {
         let (prefix, local) = qualified(written.name)?;
         let namespace = if prefix.is_empty() { Cow::Borrowed("") } else { self.namespace(prefix)? };
-        let value = value(written)?;
+        let value = self.value(written)?;
         match (&*namespace, local) {
             (XML, "base") => self.scope.set_base(&value)?,
             (XML, "lang") => self.scope.set_lang(&value),
             _ => {}
         }
-        Ok(Attribute { name: Name { namespace, local }, value, raw: written.raw })
+        let (raw, at) = (written.raw, at + written.at);
+        Ok(Attribute { name: Name { namespace, local }, value, raw, at })
+    }
+
+    fn value(&self, written: &Written<'a>) -> Result<Cow<'a, str>, Reason> {
+        let max = self.most(XML_ATTRIBUTE_BYTES_MAX);
+        if written.value.len() > max {
+            return Err(Reason::Limit { what: "bytes of an attribute", max });
+        }
+        normalized(written.value)
+    }
+
+    /// A bound, if bounds are looked at.
+    fn most(&self, bound: usize) -> usize {
+        if self.is_trusted { usize::MAX } else { bound }
     }
 
     fn namespace(&self, prefix: &str) -> Result<Cow<'a, str>, Reason> {
@@ -262,6 +296,11 @@ impl<'a> Reader<'a> {
     /// The place of the last event.
     pub fn place(&self) -> Place {
         Place::of(self.text, self.span.start)
+    }
+
+    /// Whether the text was taken before (`trusted`).
+    pub fn is_trusted(&self) -> bool {
+        self.is_trusted
     }
 
     /// The whole text.
@@ -303,14 +342,6 @@ fn is_declaration(name: &str) -> bool {
     name == "xmlns" || name.starts_with("xmlns:")
 }
 
-fn value<'a>(written: &Written<'a>) -> Result<Cow<'a, str>, Reason> {
-    if written.value.len() > XML_ATTRIBUTE_BYTES_MAX {
-        let (what, max) = ("bytes of an attribute", XML_ATTRIBUTE_BYTES_MAX);
-        return Err(Reason::Limit { what, max });
-    }
-    normalized(written.value)
-}
-
 /// Text with its lines' ends as XML has them (§2.11).
 fn lines(raw: &str) -> Cow<'_, str> {
     if !raw.contains('\r') {
@@ -322,7 +353,7 @@ fn lines(raw: &str) -> Cow<'_, str> {
 /// What is in `<?xml ... ?>` (§2.8).
 fn declaration(content: &str) -> Result<(), Reason> {
     let refused = || Reason::XmlDeclaration(shown(content));
-    let attributes = split(content).map_err(|_| refused())?;
+    let attributes = split(content, XML_ATTRIBUTES_MAX).map_err(|_| refused())?;
     let named = |name| move |one: &&Written<'_>| one.name == name;
     let mut rest = attributes.iter().peekable();
     let version = rest.next_if(named("version")).ok_or_else(refused)?.value;

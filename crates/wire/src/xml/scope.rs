@@ -33,11 +33,14 @@ pub(super) struct Scope<'a> {
     /// The depth at which a base begins, and the base, resolved.
     bases: Vec<(usize, String)>,
     langs: Vec<(usize, String)>,
+    /// Whether bounds are looked at.
+    is_bounded: bool,
 }
 
 impl<'a> Scope<'a> {
-    pub fn new() -> Scope<'a> {
-        Scope { bindings: Vec::new(), marks: Vec::new(), bases: Vec::new(), langs: Vec::new() }
+    pub fn new(is_bounded: bool) -> Scope<'a> {
+        let (bindings, marks, bases, langs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Scope { bindings, marks, bases, langs, is_bounded }
     }
 
     pub fn depth(&self) -> usize {
@@ -65,7 +68,7 @@ impl<'a> Scope<'a> {
             (_, "") => return refused,
             _ => {}
         }
-        if self.bindings.len() == XML_NAMESPACES_MAX {
+        if self.is_bounded && self.bindings.len() == XML_NAMESPACES_MAX {
             return Err(Reason::Limit { what: "namespaces in scope", max: XML_NAMESPACES_MAX });
         }
         self.bindings.push((prefix, namespace));
@@ -99,7 +102,7 @@ impl<'a> Scope<'a> {
     /// States the base of the innermost element. What is resolved by it repeats it.
     pub fn set_base(&mut self, reference: &str) -> Result<(), Reason> {
         let base = uri::resolve(self.base().unwrap_or(""), reference);
-        if base.len() > XML_BASE_BYTES_MAX {
+        if self.is_bounded && base.len() > XML_BASE_BYTES_MAX {
             return Err(Reason::Limit { what: "bytes of xml:base", max: XML_BASE_BYTES_MAX });
         }
         self.bases.push((self.depth(), base));

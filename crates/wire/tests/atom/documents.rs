@@ -1,7 +1,9 @@
 //! The other documents: feeds, service and category documents, tombstones, RSS, JSON Feed, OPML.
 
 use super::{date, entry, owned};
-use wire::atom::feed_document::{FeedKind, FeedWriter, Head, HeadLink, tombstone_document};
+use wire::atom::feed_document::{
+    FeedKind, FeedWriter, Head, HeadLink, HeadText, tombstone_document,
+};
 use wire::atom::service::{Collection, Workspace};
 use wire::atom::{
     Categories, Category, Channel, Enclosure, Item, Person, Text, TextKind, Tombstone, categories,
@@ -21,8 +23,8 @@ pub fn a_feed(kind: FeedKind) -> String {
     };
     let head = Head {
         id: "urn:x:f",
-        title: ODD,
-        subtitle: Some("s"),
+        title: HeadText::of(ODD, None),
+        subtitle: Some(HeadText::of("s", None)),
         lang: Some("en"),
         updated: date("2007-10-09T12:29:29Z"),
         authors: std::slice::from_ref(&person),
@@ -158,7 +160,8 @@ pub fn a_channel<R>(then: impl FnOnce(&Channel<'_>, &[Item<'_>]) -> R) -> R {
         title: ODD,
         description: None,
         page: "http://h/",
-        here: "http://h/feed",
+        feed: "http://h/feed",
+        here: "http://h/feed?after=0",
         next: Some("http://h/feed?after=1"),
         lang: Some("en"),
         updated: date("2007-10-09T12:29:29Z"),

@@ -7,7 +7,7 @@ use wire::atom::{Content, TextKind, entry::read};
 #[test]
 fn an_entry_has_all_that_was_sent() {
     let text = entry(
-        "<id> urn:x:1 </id><title>A &amp; B</title><updated>2003-12-13T18:30:02Z</updated>\
+        "<id>urn:x:1</id><title>A &amp; B</title><updated>2003-12-13T18:30:02Z</updated>\
          <published>2003-12-12T00:00:00+01:00</published>\
          <author><name>Ann</name><uri>http://a/</uri><email>a@b</email></author>\
          <contributor><name>Bob</name></contributor>\

@@ -137,6 +137,82 @@ fn what_is_against_a_rule_of_atom_is_invalid() {
     }
 }
 
+/// RFC 4287 §2, §3.1.1.3, §3.2.3, §3.3, §4.2.2, §4.2.7, §4.2.11. An entry of an earlier version, which
+/// took such, can be read.
+#[test]
+fn what_is_not_in_its_form_is_invalid() {
+    let source = |inner: &str| format!("<source>{inner}</source>");
+    let div = |inner: &str| {
+        format!(
+            "<content type='xhtml'><h:div xmlns:h='http://www.w3.org/1999/xhtml'>{inner}</h:div>\
+             </content>"
+        )
+    };
+    let mut all: Vec<String> = [
+        "<updated> 2003-12-13T18:30:02Z</updated>",
+        "<published>2003-12-13T18:30:02Z\n</published>",
+        "<id> urn:x</id>",
+        "<id>urn:x y</id>",
+        "<author><name>a</name><uri> http://a/</uri></author>",
+        "<author><name>a</name><uri>http://a/ b</uri></author>",
+        "<author><name>a</name><email>nobody</email></author>",
+        "<author><name>a</name><email>a@b c</email></author>",
+        "<author><name xml:lang='e n'>a</name></author>",
+        "<contributor xml:lang='en_US'><name>a</name></contributor>",
+        "<title xml:lang=''>t</title>",
+        "<summary xml:base='a b'>s</summary>",
+        "<category term='a' scheme='a b'/>",
+        "<link href=' http://a/'/>",
+        "<link href='http://a/&#9;b'/>",
+        "<link href='a' type='html'/>",
+        "<link href='a' type=' text/html'/>",
+        "<link href='a' hreflang='en_US'/>",
+        "<link href='a' length='1.5'/>",
+        "<link href='a' length=''/>",
+        "<link href='a' rel='edit self'/>",
+        "<link href='a' rel=''/>",
+        "<content src='http://a/ b'/>",
+        "<source/><source/>",
+        "<link href='a' hreflang='en'/><link href='b' hreflang='EN'/>",
+        "<r:in-reply-to xmlns:r='http://purl.org/syndication/thread/1.0' ref='a b'/>",
+        "<r:in-reply-to xmlns:r='http://purl.org/syndication/thread/1.0' ref='a' type='x'/>",
+    ]
+    .map(str::to_owned)
+    .into();
+    for (name, inner) in [
+        ("generator", "g"),
+        ("icon", "i"),
+        ("id", "urn:x"),
+        ("logo", "l"),
+        ("rights", "r"),
+        ("subtitle", "s"),
+        ("title", "t"),
+        ("updated", "2003-12-13T18:30:02Z"),
+    ] {
+        let one = format!("<{name}>{inner}</{name}>");
+        assert_eq!(class(&entry(&source(&one))), None, "{one}");
+        all.push(source(&one.repeat(2)));
+    }
+    all.push(source("<updated> 2003-12-13T18:30:02Z</updated>"));
+    all.push(source("<link href='a b'/>"));
+    all.push(source("<generator uri='a b'>g</generator>"));
+    all.push(source("<title xml:lang='e n'/>"));
+    all.push(div("<title/>"));
+    all.push(div("<h:p>a<author><name>b</name></author></h:p>"));
+    for children in &all {
+        assert_eq!(class(&entry(children)), Some(Class::Invalid), "{children}");
+        let text = entry(children);
+        assert!(wire::atom::entry::read_stored(&text).is_ok(), "{children}");
+    }
+    for attribute in ["xml:lang='e n'", "xml:lang=''", "xml:base='a b'"] {
+        let text = entry("").replacen(' ', &format!(" {attribute} "), 1);
+        assert_eq!(class(&text), Some(Class::Invalid), "{text}");
+        let feed = text.replace("entry", "feed");
+        assert_eq!(feed::read(&feed).unwrap_err().class(), Class::Invalid, "{feed}");
+    }
+    assert_eq!(class(&entry(&div("<svg xmlns='http://www.w3.org/2000/svg'/>"))), None);
+}
+
 /// RFC 4287 §4.1.2: a title, and a summary for what a reader may be unable to show.
 #[test]
 fn what_is_missing_is_invalid() {

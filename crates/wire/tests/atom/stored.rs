@@ -1,7 +1,7 @@
 //! What is kept of an entry.
 
 use super::{entry, owned};
-use wire::atom::feed_document::{FeedKind, FeedWriter, Head, HeadLink};
+use wire::atom::feed_document::{FeedKind, FeedWriter, Head, HeadLink, HeadText};
 use wire::atom::{Content, Owned, OwnedContent, entry::read, feed};
 
 fn stored(text: &str, owned: &Owned<'_>) -> String {
@@ -13,7 +13,7 @@ fn in_feed(stored: &str) -> String {
     let link = HeadLink { rel: "self", href: "http://h/feed", media_type: None };
     let head = Head {
         id: "urn:f",
-        title: "f",
+        title: HeadText::of("f", None),
         subtitle: None,
         lang: Some("en"),
         updated: super::date("2007-10-09T12:29:29Z"),
@@ -51,6 +51,95 @@ fn what_is_the_servers_is_there_once() {
     assert_eq!(again.links.iter().filter(|link| link.rel == "edit").count(), 1);
     assert_eq!(again.links.iter().filter(|link| link.rel == "alternate").count(), 2);
     assert_eq!(again.authors[0].name, "Ann");
+}
+
+/// RFC 8288 §2.1.1: names of relations are the same in either case.
+#[test]
+fn a_relation_is_the_servers_in_either_case() {
+    let text = entry(
+        "<title/><link rel='EDIT' href='http://evil/'/><link rel='Edit-Media' href='http://evil/'/>\
+         <link rel='HTTP://www.iana.org/assignments/RELATION/eDIT' href='http://evil/'/>\
+         <link rel='Alternate' type='text/html' href='http://evil/'/>\
+         <link rel='http://other/EDIT' href='http://kept/'/>",
+    );
+    let kept = stored(&text, &owned());
+    assert!(!kept.contains("evil") && kept.contains("kept"), "{kept}");
+}
+
+/// The namespace of the drafts before RFC 5023: what its clients send is meant, and is stored as the
+/// RFC has it.
+#[test]
+fn drafts_in_the_old_namespace_are_drafts() {
+    let old = |draft: &str| {
+        format!(
+            "<o:control xmlns:o='http://purl.org/atom/app#'><o:draft>{draft}</o:draft></o:control>"
+        )
+    };
+    let new = |draft: &str| {
+        format!(
+            "<n:control xmlns:n='http://www.w3.org/2007/app'><n:draft>{draft}</n:draft></n:control>"
+        )
+    };
+    for (children, is_draft) in [
+        (old("yes"), true),
+        (old("no"), false),
+        (new("yes"), true),
+        // What was got from here has the new one; a client of then edits its own.
+        (old("yes") + &new("no"), true),
+        (new("yes") + &old("no"), false),
+    ] {
+        let text =
+            entry(&(children + "<o:edited xmlns:o='http://purl.org/atom/app#'>x</o:edited>"));
+        assert_eq!(read(&text).unwrap().is_draft, is_draft, "{text}");
+        let kept = stored(&text, &owned());
+        assert!(!kept.contains("purl.org"), "{kept}");
+        assert_eq!(read(&kept).unwrap().is_draft, is_draft, "{kept}");
+        assert_eq!(stored(&kept, &owned()), kept);
+    }
+    for wrong in [old("maybe"), old("yes") + &old("yes")] {
+        assert!(read(&entry(&wrong)).is_err(), "{wrong}");
+    }
+    // An earlier version took it for foreign markup, and the entry was public.
+    assert!(!wire::atom::entry::read_stored(&entry(&old("yes"))).unwrap().is_draft);
+}
+
+/// RFC 4287 §2: the base that a client states does not hold for what is the server's.
+#[test]
+fn a_base_of_another_server_is_not_the_servers() {
+    for base in ["http://evil/x/", "//evil/x/", "urn:x"] {
+        let text = format!(
+            "<entry xmlns='http://www.w3.org/2005/Atom' xml:base='{base}'><title type='html'>t</title>\
+             <link rel='a' href='r'/><link rel='b' href='r' xml:base='../y/'/><category term='t'/>\
+             <link rel='c' xml:base='/z' href='r'/><x/><!-- c --></entry>"
+        );
+        let sent = read(&text).unwrap();
+        let kept = stored(&text, &owned());
+        let got = read(&kept).unwrap();
+        assert_eq!(got.base, None, "{kept}");
+        assert_eq!(got.link("edit").unwrap().href, owned().edit);
+        assert_eq!(got.link("alternate").unwrap().href, owned().page.unwrap());
+        for rel in ["a", "b", "c"] {
+            assert_eq!(got.link(rel), sent.link(rel), "{kept}");
+        }
+        assert_eq!(got.title, sent.title);
+        assert!(kept.contains("<category term='t'/>") && kept.contains("<!-- c -->"), "{kept}");
+        assert_eq!(stored(&kept, &owned()), kept);
+        let alone = in_feed(&kept);
+        assert_eq!(feed::read(&alone).unwrap().entries[0].links, got.links);
+    }
+}
+
+/// RFC 5023 §9.6, RFC 4287 §4.1.3.1: a type that content cannot state is stated by the link.
+#[test]
+fn composite_media_has_content_without_a_type() {
+    for media_type in ["message/rfc822", "Multipart/Mixed; boundary=\"a b\""] {
+        let media = OwnedContent { src: "/m/1", media_type };
+        let owned = Owned { edit_media: Some("/m/1"), content: Some(media), ..owned() };
+        let kept = stored(&entry("<title/><summary/>"), &owned);
+        let got = read(&kept).unwrap();
+        assert_eq!(got.content, Some(Content::Away { src: "/m/1".to_owned(), media_type: None }));
+        assert_eq!(got.media_type(), Some(media_type));
+    }
 }
 
 /// RFC 5023 §9.6, RFC 4287 §4.1.3.2: of media the server says where it is.

@@ -18,6 +18,7 @@ use crate::limits::{ATOM_BASE_BYTES_MAX, ATOM_HTML_DEPTH_MAX};
 use allowed::{Allowed, Value};
 use std::borrow::Cow;
 use tokens::{Tag, Token, Tokens};
+use wire::atom::TextKind;
 use wire::uri;
 
 /// The HTML that may be shown of `html`. References in it are resolved by `base`; without one, or
@@ -52,6 +53,14 @@ pub(crate) fn text(html: &str) -> String {
         }
     }
     out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A construct of Atom as text, without markup and with single spaces.
+pub(crate) fn words(construct: &wire::atom::Text) -> String {
+    match construct.kind {
+        TextKind::Text => construct.value.split_whitespace().collect::<Vec<_>>().join(" "),
+        TextKind::Html | TextKind::Xhtml => text(&construct.value),
+    }
 }
 
 /// Where a link may lead, resolved by `base`.

@@ -1,14 +1,14 @@
 //! Feeds: Atom (RFC 4287, 5005, 6721), RSS 2.0 and JSON Feed, and OPML of all publications.
 
 use super::Reading;
-use crate::atom::{Publication, member};
+use crate::atom::{Place, Publication, member};
 use crate::problem::Problem;
 use wire::atom::feed_document::{FeedWriter, Head, HeadLink};
 use wire::atom::opml::Outline;
 use wire::atom::{Channel, Date, FEED_TYPE, Item, json_feed, opml, rss};
 
 /// The feed in Atom. `of` tells it from other feeds of the publication by its id.
-pub(crate) fn atom(reading: &Reading, of: &str) -> Result<String, Problem> {
+pub(crate) fn atom(reading: &Reading, of: Option<&str>) -> Result<String, Problem> {
     let publication = &reading.publication;
     let page = publication.home();
     let link = |rel, href, media_type| HeadLink { rel, href, media_type };
@@ -19,11 +19,11 @@ pub(crate) fn atom(reading: &Reading, of: &str) -> Result<String, Problem> {
     let around = reading.links.iter().map(|(rel, href)| link(rel, href, Some(FEED_TYPE)));
     links.extend(around);
     let authors = reading.authors();
-    let id = format!("{}{of}", publication.id);
+    let id = of.map_or_else(|| publication.id.clone(), |of| publication.id_of(of));
     let head = Head {
         id: &id,
-        title: &publication.title,
-        subtitle: publication.subtitle.as_deref(),
+        title: publication.head_title(),
+        subtitle: publication.head_subtitle(),
         lang: publication.lang.as_deref(),
         updated: reading.updated()?,
         authors: &authors,
@@ -38,7 +38,8 @@ pub(crate) fn atom(reading: &Reading, of: &str) -> Result<String, Problem> {
         feed.tombstone(tombstone);
     }
     for one in &reading.shown {
-        feed.entry(member::text(&one.document)?);
+        let (publication, member) = (publication.name.clone(), one.member.clone());
+        feed.entry(&member::current(&one.document, &Place { publication, member })?);
     }
     Ok(feed.finish())
 }
@@ -61,12 +62,14 @@ fn written(
     let publication = &reading.publication;
     let (page, here) =
         (format!("{origin}{}", publication.home()), format!("{origin}{}", reading.here));
+    let feed = here.split('?').next().unwrap_or_default().to_owned();
     let next = reading.link("next").map(|next| format!("{origin}{next}"));
     let authors = reading.authors();
     let channel = Channel {
         title: &publication.title,
         description: publication.subtitle.as_deref(),
         page: &page,
+        feed: &feed,
         here: &here,
         next: next.as_deref(),
         lang: publication.lang.as_deref(),

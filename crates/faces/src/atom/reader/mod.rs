@@ -58,7 +58,7 @@ impl Reading {
             return Ok(newest.date().max(updated));
         }
         for one in &self.shown {
-            let entry = wire::atom::entry::read(member::text(&one.document)?);
+            let entry = wire::atom::entry::read_stored(member::text(&one.document)?);
             let entry = entry.map_err(|error| Problem::internal(&error))?;
             updated = entry.updated.map_or(updated, |found| found.max(updated));
         }

@@ -6,6 +6,7 @@ use crate::atom::{clean, member, publication};
 use crate::problem::Problem;
 use std::borrow::Cow;
 use wire::atom::{Content, Date, Enclosure, Entry, Item, Person, Text, TextKind, entry};
+use wire::uri::of_iri;
 
 /// An entry for readers.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ impl Post {
     /// Reads an entry of a publication. `origin` is put before paths of the server's; it may be
     /// empty.
     pub(super) fn read(shown: &Shown, name: &str, origin: &str) -> Result<Self, Problem> {
-        let entry = entry::read(member::text(&shown.document)?);
+        let entry = entry::read_stored(member::text(&shown.document)?);
         let entry = entry.map_err(|error| Problem::internal(&error))?;
         let segment = publication::segment(&shown.member);
         let path = |of: &str| format!("{origin}{}", publication::path(name, of));
@@ -44,10 +45,10 @@ impl Post {
         let mut post = Self {
             id: entry.id.clone().unwrap_or_default(),
             page: path(&format!("pages/{segment}")),
-            title: entry.title.as_ref().map(as_text).unwrap_or_default(),
+            title: entry.title.as_ref().map(clean::words).unwrap_or_default(),
             html,
             text,
-            summary: entry.summary.as_ref().map(as_text).filter(|text| !text.is_empty()),
+            summary: entry.summary.as_ref().map(clean::words).filter(|text| !text.is_empty()),
             published: entry.published,
             updated: entry.updated.unwrap_or_else(|| crate::atom::Edited(0).date()),
             authors: entry.authors.iter().map(|author| person(author, origin)).collect(),
@@ -72,9 +73,7 @@ impl Post {
 
     /// Media of the server's own: shown if browsers can.
     fn add_media(&mut self, entry: &Entry<'_>, url: &str, length: u64) {
-        let Some(Content::Away { media_type: Some(media_type), .. }) = &entry.content else {
-            return;
-        };
+        let Some(media_type) = entry.media_type() else { return };
         let element = match media_type.split_once('/').map(|(kind, _)| kind) {
             Some("image") => "img",
             Some("audio") => "audio",
@@ -89,7 +88,7 @@ impl Post {
             "a" => format!("<p><a href=\"{source}\">{words}</a></p>"),
             _ => format!("<p><{element} src=\"{source}\" controls></{element}></p>"),
         });
-        let media_type = media_type.clone();
+        let media_type = media_type.to_owned();
         self.enclosures.insert(0, Enclosure { url: url.to_owned(), media_type, length });
     }
 
@@ -137,16 +136,9 @@ fn absolute<'a>(reference: &'a str, origin: &str) -> Cow<'a, str> {
     }
 }
 
-/// A text construct as plain text.
-fn as_text(text: &Text) -> String {
-    match text.kind {
-        TextKind::Text => text.value.split_whitespace().collect::<Vec<_>>().join(" "),
-        TextKind::Html | TextKind::Xhtml => clean::text(&text.value),
-    }
-}
-
 fn person(person: &Person, origin: &str) -> Person {
     let uri = person.uri.as_deref().and_then(|uri| clean::link(uri, Some(origin)));
+    let uri = uri.map(|uri| of_iri(&uri).into_owned());
     // Addresses are for who publishes, not for whoever collects them from pages.
     Person { name: person.name.clone(), uri, email: None }
 }
@@ -155,7 +147,7 @@ fn enclosures(entry: &Entry<'_>, origin: &str) -> Vec<Enclosure> {
     let links = entry.links.iter().filter(|link| link.rel == "enclosure");
     let enclosure = |link: &wire::atom::Link| {
         Some(Enclosure {
-            url: clean::link(&absolute(&link.href, origin), Some(origin))?,
+            url: of_iri(&clean::link(&absolute(&link.href, origin), Some(origin))?).into_owned(),
             media_type: link
                 .media_type
                 .clone()

@@ -6,14 +6,17 @@ use super::answer::{self, Reply};
 use super::path::Part;
 use super::{Request, shown};
 use crate::atom::rows::{self, Names, Page};
-use crate::atom::{Edited, Publication, Row, member, publication, run};
+use crate::atom::{Edited, Place, Publication, Row, member, publication, run};
 use crate::limits::{ATOM_PAGE, ATOM_PAGE_MAX};
 use crate::problem::Problem;
 use bytes::Bytes;
 use query::ParameterError;
 use repository::{ReadError, Transaction};
-use wire::atom::feed_document::{FeedKind, FeedWriter, Head, HeadLink};
+use wire::atom::feed_document::{FeedKind, FeedWriter, Head, HeadLink, HeadText};
 use wire::atom::{FEED_TYPE, Person};
+
+/// The parameters of a page.
+const KNOWN: [&str; 2] = ["after", "limit"];
 
 /// Which part of an order is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +31,26 @@ impl Asked {
     /// By the query of a URI: `?after=...&limit=...`.
     pub(crate) fn parse(query: Option<&str>) -> Result<Self, ParameterError> {
         let mut asked = Self { after: None, most: ATOM_PAGE };
-        for (name, value) in query::pairs(query, &["after", "limit"])? {
+        for (name, value) in query::pairs(query, &KNOWN)? {
             if name == "after" {
                 let wrong = || ParameterError::value("after", "what a link of a page has", &value);
                 asked.after = Some(Edited::parse(&value).ok_or_else(wrong)?);
             } else {
-                asked.most = query::limit(&value, ATOM_PAGE_MAX)?.max(1);
+                let expected = || format!("a whole number from 1 to {ATOM_PAGE_MAX}");
+                let wrong = || ParameterError::value("limit", expected(), &value);
+                let most = query::limit(&value, ATOM_PAGE_MAX).ok().filter(|most| *most > 0);
+                asked.most = most.ok_or_else(wrong)?;
             }
         }
         Ok(asked)
+    }
+
+    /// The same for what the public reads, whose links are passed on with more parameters, as to
+    /// count who follows them.
+    pub(crate) fn parse_public(query: Option<&str>) -> Result<Self, ParameterError> {
+        let is_known = |part: &&str| KNOWN.contains(&part.split('=').next().unwrap_or_default());
+        let known = query.unwrap_or_default().split('&').filter(is_known);
+        Self::parse(Some(&known.collect::<Vec<_>>().join("&")))
     }
 
     /// The URI of the page of as many that begins after `after`.
@@ -129,13 +143,14 @@ fn feed(
     let newest = page.rows.first().map_or(Edited(publication.made), |row| row.edited);
     let author = Person { name: publication.author().to_owned(), uri: None, email: None };
     let is_media = segment == "media";
-    let title = if is_media { publication.media().title } else { publication.title.clone() };
+    let of_media = publication.media().title;
+    let title = if is_media { HeadText::of(&of_media, None) } else { publication.head_title() };
     // Each feed has an id of its own.
-    let id = format!("{}#{segment}", publication.id);
+    let id = publication.id_of(segment);
     let head = Head {
         id: &id,
-        title: &title,
-        subtitle: publication.subtitle.as_deref(),
+        title,
+        subtitle: publication.head_subtitle(),
         lang: publication.lang.as_deref(),
         updated: newest.date(),
         authors: std::slice::from_ref(&author),
@@ -145,11 +160,13 @@ fn feed(
         links: &links,
         kind: FeedKind::Partial,
     };
-    let documents = || page.rows.iter().filter_map(|row| row.document.as_deref());
-    let bytes = documents().map(|document| document.body.len()).sum();
-    let mut feed = FeedWriter::new(&head, bytes);
-    for document in documents() {
-        feed.entry(member::text(document)?);
+    let bytes = page.rows.iter().filter_map(|row| row.document.as_ref());
+    let mut feed = FeedWriter::new(&head, bytes.map(|document| document.body.len()).sum());
+    for row in &page.rows {
+        let place = Place { publication: publication.name.clone(), member: row.member.clone() };
+        if let Some(document) = &row.document {
+            feed.entry(&member::current(document, &place)?);
+        }
     }
     Ok(Bytes::from(feed.finish()))
 }
@@ -166,8 +183,12 @@ mod tests {
         let (_, query) = link.split_once('?').unwrap();
         assert_eq!(Asked::parse(Some(query)), Ok(Asked { after: Some(Edited(255)), most: 10 }));
         assert_eq!(Asked::parse(None).unwrap().link("/a", None), "/a");
-        for wrong in ["after=x", "limit=101", "limit=-1", "page=2", "after=0&after=0"] {
+        for wrong in ["after=x", "limit=101", "limit=0", "limit=-1", "page=2", "after=0&after=0"] {
             assert!(Asked::parse(Some(wrong)).is_err(), "{wrong}");
+            let is_unknown = wrong == "page=2";
+            assert_eq!(Asked::parse_public(Some(wrong)).is_ok(), is_unknown, "{wrong}");
         }
+        let followed = "utm_source=a%&limit=10&%&=&after=000000000000ff&page";
+        assert_eq!(Asked::parse_public(Some(followed)), Asked::parse(Some(query)));
     }
 }

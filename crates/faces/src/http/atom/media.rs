@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use repository::{Content, Document, PinnedBlob};
 use std::sync::Arc;
-use wire::atom::media_type::essence;
+use wire::atom::media_type::{essence, is_composite, is_xml};
 
 /// Creates media and its entry.
 pub(super) async fn create(
@@ -67,10 +67,11 @@ struct Shown {
 pub(super) async fn show(request: Request<'_>, place: Place) -> Result<Reply, Problem> {
     let (atom, conditions) = (request.atom(), request.conditions()?);
     let done = run::read(request.reactor, |tx| {
-        let found = media::read(tx, &atom.names, &place)?;
-        if found.publication.is_private || found.is_draft {
-            request.require(&place.publication, Need::Read)?;
-        }
+        request.readable(tx, &place.publication)?;
+        let found = match request.require(&place.publication, Need::Read) {
+            Ok(()) => media::read(tx, &atom.names, &place)?,
+            Err(_) => media::read_public(tx, &atom.names, &place)?,
+        };
         let blob = tx.pin_blob(&found.document)?;
         let is_current = super::is_current(&found.document, &conditions)?;
         Ok(Shown { document: found.document, blob, is_current })
@@ -98,5 +99,5 @@ pub(super) async fn show(request: Request<'_>, place: Place) -> Result<Reply, Pr
 /// Whether a browser would run it, as a page of this server.
 fn is_active(media_type: &str) -> bool {
     let essence = essence(media_type);
-    essence.eq_ignore_ascii_case("text/html") || wire::atom::media_type::is_xml(essence)
+    essence.eq_ignore_ascii_case("text/html") || is_xml(essence) || is_composite(essence)
 }

@@ -26,9 +26,11 @@ use answer::{Made, Reply, Shown};
 use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
+use hyper::header::LAST_MODIFIED;
 use hyper::http::request::Parts;
 use path::{Part, Resource};
 use repository::{Document, Transaction};
+use std::borrow::Cow;
 use std::sync::Arc;
 use wire::atom::{ENTRY_TYPE, Entry, SERVICE_TYPE, entry};
 
@@ -147,6 +149,20 @@ impl Request<'_> {
         self.principal.require(&format!("atom/{publication}"), need)
     }
 
+    /// A publication that everybody may read, or the asker may. One that the asker may not read is
+    /// not told from one that is not there.
+    fn readable(
+        &self,
+        tx: &mut Transaction,
+        name: &str,
+    ) -> Result<(Publication, Arc<Document>), Problem> {
+        let found = publication::find(tx, &self.reactor.atom.names, name)?;
+        if found.as_ref().is_none_or(|(publication, _)| publication.is_private) {
+            self.require(name, Need::Read)?;
+        }
+        found.ok_or_else(|| publication::missing(name))
+    }
+
     fn conditions(&self) -> Result<Preconditions, Problem> {
         conditions::preconditions(&self.parts.headers)
     }
@@ -190,18 +206,14 @@ async fn publications(request: Request<'_>) -> Result<Reply, Problem> {
         let allows =
             |one: &Publication| request.principal.allows(&format!("atom/{}", one.name), Need::Read);
         all.retain(allows);
+        let list = documents::List::of(&all, head.as_deref());
         let text = || Ok(Bytes::from(documents::service(&all)));
-        match head {
-            Some(head) => shown(&head, &conditions, (SERVICE_TYPE, text)),
-            None => Ok(Shown {
-                text: Some(text()?),
-                media_type: SERVICE_TYPE,
-                version: tx.view(),
-                updated: tx.time(),
-            }),
-        }
+        shown(&list.tag, &list.conditions(&conditions), (SERVICE_TYPE, text))
     });
-    Ok(answer::shown(done.await?))
+    let mut reply = answer::shown(done.await?);
+    // It says nothing of who may see what.
+    reply.headers_mut().remove(LAST_MODIFIED);
+    Ok(reply)
 }
 
 /// Shows something that is made of a publication's settings.
@@ -239,7 +251,11 @@ async fn show_entry(request: Request<'_>, place: Place) -> Result<Reply, Problem
     let (atom, conditions) = (request.atom(), request.conditions()?);
     let done = run::read(request.reactor, |tx| {
         let found = member::read(tx, &atom.names, &place)?.document;
-        shown(&found, &conditions, (ENTRY_TYPE, || Ok(found.body.clone())))
+        let text = || match member::current(&found, &place)? {
+            Cow::Borrowed(_) => Ok(found.body.clone()),
+            Cow::Owned(text) => Ok(Bytes::from(text)),
+        };
+        shown(&found, &conditions, (ENTRY_TYPE, text))
     });
     Ok(answer::shown(done.await?))
 }
@@ -262,10 +278,14 @@ async fn make(request: Request<'_>, sent: Sent<'_>) -> Result<Reply, Problem> {
         Ok(runner.run(|tx| {
             member::check_new(&conditions)?;
             let made = Publication {
-                name: free_name(tx, &atom, (wish.as_deref(), named.is_some()), drawn)?,
+                name: free_name(
+                    tx,
+                    (&atom, &principal),
+                    (wish.as_deref(), named.is_some()),
+                    drawn,
+                )?,
                 ..given.clone()
             };
-            principal.require(&format!("atom/{}", made.name), Need::Write)?;
             let made = publication::make(tx, &atom, (&made, drawn))?;
             Ok(Made {
                 path: made.path("service"),
@@ -277,20 +297,26 @@ async fn make(request: Request<'_>, sent: Sent<'_>) -> Result<Reply, Problem> {
     answer::made(done.await?, request.parts, request.asker)
 }
 
+/// A name that is free, and that the asker may publish by: whether there is another of it is told to
+/// nobody else.
 fn free_name(
     tx: &mut Transaction,
-    atom: &Atom,
+    (atom, principal): (&Atom, &Principal),
     (wish, is_named): (Option<&str>, bool),
     drawn: Drawn,
 ) -> Result<String, Problem> {
+    let may = |name: String| {
+        principal.require(&format!("atom/{name}"), Need::Write)?;
+        Ok::<_, Problem>(name)
+    };
     let drawn = drawn.key.key_at(tx.time()).as_str().to_lowercase();
-    let Some(wish) = wish else { return Ok(drawn) };
+    let Some(wish) = wish else { return may(drawn) };
     if is_named && !proposal::is_name(wish) {
         let detail = format!("a publication cannot be called {wish}; choose another Slug");
         return Err(Problem::new(Kind::InvalidName, detail));
     }
     for tried in 1..=crate::limits::ATOM_SUFFIXES_MAX {
-        let name = if tried == 1 { wish.to_owned() } else { format!("{wish}-{tried}") };
+        let name = may(if tried == 1 { wish.to_owned() } else { format!("{wish}-{tried}") })?;
         let is_free = publication::find(tx, &atom.names, &name)?.is_none();
         if is_free && proposal::is_name(&name) {
             return Ok(name);
@@ -300,7 +326,7 @@ fn free_name(
             return Err(Problem::new(Kind::IdentityConflict, detail));
         }
     }
-    Ok(format!("{wish}-{drawn}"))
+    may(format!("{wish}-{drawn}"))
 }
 
 /// Gives a publication other settings. Its name, id and beginning stay.
@@ -316,8 +342,7 @@ async fn configure(request: Request<'_>, name: String, sent: Sent<'_>) -> Result
             let found = publication::find(tx, &atom.names, &name)?;
             let (found, document) = found.ok_or_else(|| publication::missing(&name))?;
             member::check(&conditions, &document, false)?;
-            let (name, id, made) = (found.name, found.id, found.made);
-            let now = Publication { name, id, made, ..given.clone() };
+            let now = given.clone().in_place_of(found);
             publication::write(tx, &atom, &now)?;
             rows::touch(tx, &atom.names, &rows::all())?;
             Ok(None)

@@ -87,7 +87,7 @@ pub(crate) fn locate(path: &str) -> Result<Resource, Problem> {
         return Ok(Resource::Opml);
     }
     let publication = name(first)?;
-    if !proposal::is_name(&publication) {
+    if !proposal::may_be_name(&publication) {
         return Err(crate::atom::publication::missing(&publication));
     }
     match rest[..] {

@@ -2,6 +2,7 @@
 //! content that is XML becomes text. What XML means is in `wire::atom`.
 
 use crate::atom::proposal::Form;
+use crate::atom::slug;
 use crate::http::content;
 use crate::limits::SLUG_BYTES_MAX;
 use crate::problem::{Kind, Problem};
@@ -84,11 +85,9 @@ const SLUG: HeaderName = HeaderName::from_static("slug");
 pub(super) fn title(headers: &HeaderMap) -> Option<String> {
     let encoded = headers.get(SLUG)?.to_str().ok()?;
     let decoded = crate::http::path::decode(encoded).ok()?;
-    let mut title: String = decoded.chars().filter(|c| !c.is_control()).collect();
-    while title.len() > SLUG_BYTES_MAX {
-        title.pop();
-    }
-    Some(title.trim().to_owned()).filter(|title| !title.is_empty())
+    let title: String = decoded.chars().filter(|c| !c.is_control()).collect();
+    Some(slug::cut(title.trim(), SLUG_BYTES_MAX).trim_end().to_owned())
+        .filter(|title| !title.is_empty())
 }
 
 #[cfg(test)]

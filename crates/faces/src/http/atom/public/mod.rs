@@ -6,7 +6,7 @@ mod query;
 
 use super::answer::{self, Reply};
 use super::path::Resource;
-use super::{Request, is_current};
+use super::{Request, documents, is_current};
 use crate::access::Need;
 use crate::atom::reader::{feeds, pages};
 use crate::atom::rendered::{Name, Rendering};
@@ -58,11 +58,7 @@ pub(super) async fn serve(request: Request<'_>, resource: &Resource) -> Result<R
         origin: matches!(view.format, Format::Rss | Format::Json).then(|| origin.clone()),
     };
     let done = run::read(request.reactor, |tx| {
-        let (publication, settings) = publication::find(tx, &atom.names, &view.publication)?
-            .ok_or_else(|| publication::missing(&view.publication))?;
-        if publication.is_private {
-            request.require(&publication.name, Need::Read)?;
-        }
+        let (publication, settings) = request.readable(tx, &view.publication)?;
         let subject = query::subject(tx, &atom.names, &view, &settings)?;
         let (version, updated) = (subject.tag.version, subject.tag.updated);
         let found = if is_current(&subject.tag, &conditions)? {
@@ -124,12 +120,9 @@ pub(super) async fn opml(request: Request<'_>) -> Result<Reply, Problem> {
             !one.is_private || request.principal.allows(&at, Need::Read)
         };
         all.retain(may_read);
-        let (version, updated) =
-            head.as_ref().map_or((tx.view(), tx.time()), |head| (head.version, head.updated));
-        let is_known = match &head {
-            Some(head) => is_current(head, &conditions)?,
-            None => false,
-        };
+        let list = documents::List::of(&all, head.as_deref());
+        let (version, updated) = (list.tag.version, list.tag.updated);
+        let is_known = is_current(&list.tag, &list.conditions(&conditions))?;
         let date = Edited(updated.0.saturating_mul(1_000)).date();
         let text = (!is_known).then(|| feeds::opml(&all, date, &origin));
         Ok((text, version, updated))
@@ -139,6 +132,8 @@ pub(super) async fn opml(request: Request<'_>) -> Result<Reply, Problem> {
     let rendering = text.map(|text| Arc::new(Rendering::new(version, Bytes::from(text))));
     let read = (done.commit, done.time);
     let mut reply = fields(request, (version, updated, read), opml::OPML_TYPE);
+    // It says nothing of who may see what.
+    reply.headers_mut().remove(LAST_MODIFIED);
     fill(request, &mut reply, rendering).await?;
     Ok(reply)
 }

@@ -13,8 +13,8 @@ use crate::problem::{Kind, Problem};
 use query::ParameterError;
 use repository::{Direction, Document, ReadError, Transaction};
 use std::sync::Arc;
+use wire::atom::Tombstone;
 use wire::atom::feed_document::FeedKind;
-use wire::atom::{Tombstone, entry};
 
 /// In which form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,14 +77,14 @@ impl View {
             // A page takes what is added to links to it, as to count who follows them.
             Kinds::One(_) => Asked { after: None, most: ATOM_PAGE },
             Kinds::Archive(_) => {
-                let asked = Asked::parse(query)?;
+                let asked = Asked::parse_public(query)?;
                 let is_sized = asked.most != ATOM_PAGE;
                 if is_sized {
                     return Err(ParameterError::value("limit", "nothing here", "a number").into());
                 }
                 asked
             }
-            Kinds::Newest | Kinds::Changes => Asked::parse(query)?,
+            Kinds::Newest | Kinds::Changes => Asked::parse_public(query)?,
         };
         Ok(Self { publication: publication.clone(), format, of, asked })
     }
@@ -161,11 +161,7 @@ pub(super) fn subject(
         }
         Kinds::One(member) => {
             let place = Place { publication: view.publication.clone(), member: member.clone() };
-            let document = member::read(tx, names, &place)?.document;
-            let entry = entry::read(member::text(&document)?);
-            if entry.map_err(|error| Problem::internal(&error))?.is_draft {
-                return Err(Problem::new(Kind::NotFound, "there is no member of this name"));
-            }
+            let document = member::read_public(tx, names, &place)?.document;
             let tag = newer(settings, &document);
             Ok(Subject { tag, part: None, entry: Some(document) })
         }
@@ -220,8 +216,8 @@ fn chapter(
 /// What a document is written of.
 pub(super) struct Source {
     pub reading: Reading,
-    /// What its id has after that of the publication.
-    pub of: &'static str,
+    /// What tells its id from that of the publication.
+    pub of: Option<&'static str>,
 }
 
 /// Reads what a document is written of.
@@ -243,20 +239,20 @@ pub(super) fn read(
     let of = match (&view.of, subject) {
         (Kinds::Archive(_), Subject { part: Some(chapter), .. }) => {
             read_chapter(tx, names, view, (&mut reading, chapter))?;
-            ""
+            None
         }
         (Kinds::One(member), Subject { entry: Some(document), .. }) => {
             let found = (member.clone(), document);
             reading.shown.push(shown(tx, names, &view.publication, found)?);
-            ""
+            None
         }
         (Kinds::Changes, _) => {
             read_changes(tx, names, view, &mut reading)?;
-            "#changes"
+            Some("changes")
         }
         _ => {
             read_newest(tx, names, view, &mut reading)?;
-            ""
+            None
         }
     };
     Ok(Source { reading, of })
