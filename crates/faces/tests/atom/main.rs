@@ -30,6 +30,7 @@ mod settings;
 #[allow(dead_code, reason = "others use the rest")]
 #[path = "../http/site.rs"]
 mod site;
+mod strangers;
 mod support;
 mod valid;
 mod views;

@@ -316,7 +316,9 @@ impl<'a> Entry<'a> {
                 _ => self.foreign(reader, element)?,
             },
             THREAD if element.name.local == "in-reply-to" => {
-                self.sent.is_relative |= element.get("href").is_some_and(is_relative);
+                let mut references =
+                    ["href", "source"].into_iter().filter_map(|of| element.get(of));
+                self.sent.is_relative |= references.any(is_relative);
                 self.in_reply_to.push(in_reply_to(reader, element)?);
             }
             THREAD if element.name.local == "total" => {
@@ -436,7 +438,10 @@ impl<'a> Entry<'a> {
         within: &'static str,
     ) -> Result<Person, ReadError> {
         let person = person(reader, within)?;
-        self.sent.is_relative |= person.uri.as_deref().is_some_and(is_relative);
+        // It is resolved already, if there was something to resolve it by.
+        let has_base = reader.base().is_some();
+        self.sent.is_relative |=
+            person.uri.as_deref().is_some_and(|uri| has_base || is_relative(uri));
         Ok(person)
     }
 

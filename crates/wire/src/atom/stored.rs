@@ -71,6 +71,7 @@ impl Entry<'_> {
         for piece in pieces {
             writer.raw("\n");
             match elsewhere {
+                _ if piece.part == Part::OldControl => self.write_draft(&mut writer),
                 Some(base) => write_with_base(&mut writer, piece, base),
                 None => _ = writer.raw(piece.xml),
             }
@@ -123,13 +124,6 @@ impl Entry<'_> {
         }
         writer.raw("\n");
         self.write_app(writer, "edited", |writer, _| _ = writer.text(&owned.edited.to_string()));
-        if self.sent.has_old_control && self.is_draft {
-            writer.raw("\n");
-            self.write_app(writer, "control", |writer, prefix| {
-                let name = format!("{prefix}:draft");
-                writer.start(&name).text("yes").end(&name);
-            });
-        }
         let mut link = |rel: &str, href: &str, media_type: Option<&str>| {
             let name = names.name("link");
             writer.raw("\n").start(&name).attribute("rel", rel).maybe("type", media_type);
@@ -151,6 +145,14 @@ impl Entry<'_> {
         }
     }
 
+    /// `app:control` of a draft, in place of one in the namespace of the drafts.
+    fn write_draft(&self, writer: &mut Writer) {
+        self.write_app(writer, "control", |writer, prefix| {
+            let name = format!("{prefix}:draft");
+            writer.start(&name).text("yes").end(&name);
+        });
+    }
+
     /// An element of `app:`, with the prefix that is there for it, or with one of its own. `write`
     /// is given the prefix.
     fn write_app(&self, writer: &mut Writer, local: &str, write: impl FnOnce(&mut Writer, &str)) {
@@ -169,7 +171,8 @@ impl Entry<'_> {
     /// Whether a piece that was sent stays.
     fn is_kept(&self, part: &Part, owned: &Owned<'_>) -> bool {
         match part {
-            Part::Id | Part::Updated | Part::Edited | Part::OldControl => false,
+            Part::Id | Part::Updated | Part::Edited => false,
+            Part::OldControl => self.is_draft,
             Part::Control => !self.sent.has_old_control,
             Part::Content => owned.content.is_none(),
             Part::Link(at) => {

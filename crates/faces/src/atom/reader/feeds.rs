@@ -77,7 +77,7 @@ fn written(
         authors: &authors,
         icon: None,
     };
-    let posts = reading.posts(origin)?;
+    let posts = reading.posts(origin);
     let items: Vec<Item<'_>> = posts.iter().map(super::Post::item).collect();
     Ok(document(&channel, &items))
 }

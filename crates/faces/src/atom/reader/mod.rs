@@ -59,14 +59,17 @@ impl Reading {
         }
         for one in &self.shown {
             let entry = wire::atom::entry::read_stored(member::text(&one.document)?);
-            let entry = entry.map_err(|error| Problem::internal(&error))?;
-            updated = entry.updated.map_or(updated, |found| found.max(updated));
+            let found = entry.ok().and_then(|entry| entry.updated);
+            updated = found.map_or(updated, |found| found.max(updated));
         }
         Ok(updated)
     }
 
-    fn posts(&self, origin: &str) -> Result<Vec<Post>, Problem> {
-        self.shown.iter().map(|one| Post::read(one, &self.publication.name, origin)).collect()
+    /// What is shown, in the words of readers. One that cannot be read is left out, and the log has
+    /// why: the others are not to go with it.
+    fn posts(&self, origin: &str) -> Vec<Post> {
+        let read = |one| Post::read(one, &self.publication.name, origin).ok();
+        self.shown.iter().filter_map(read).collect()
     }
 
     fn authors(&self) -> [Person; 1] {

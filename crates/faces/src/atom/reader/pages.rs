@@ -28,7 +28,7 @@ pub(crate) fn home(reading: &Reading) -> Result<String, Problem> {
         }
     }
     page.head(publication);
-    let posts = reading.posts("")?;
+    let posts = reading.posts("");
     if posts.is_empty() {
         page.raw("<p>Nothing has been published yet.</p>\n");
     }
@@ -55,7 +55,7 @@ pub(crate) fn home(reading: &Reading) -> Result<String, Problem> {
 /// The page of an entry, which is the only one that was read.
 pub(crate) fn entry(reading: &Reading) -> Result<String, Problem> {
     let publication = &reading.publication;
-    let posts = reading.posts("")?;
+    let posts = reading.posts("");
     let post = posts.first().ok_or_else(Problem::not_found)?;
     let title = match post.title.is_empty() {
         true => publication.title.clone(),
