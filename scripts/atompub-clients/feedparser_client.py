@@ -115,6 +115,23 @@ def read_in_public(service, titles):
     assert [item["title"] for item in items] == titles[::-1], items
 
 
+def check_bases(entries):
+    """Whatever base a client states, the server's own links lead to the server (RFC 4287 §2)."""
+    body = b"""<entry xmlns="http://www.w3.org/2005/Atom" xml:base="http://elsewhere.example/a/">
+<title>Based</title><author><name>Zoe</name></author><link rel="related" href="r"/>
+<content type="html">&lt;a href="c"&gt;c&lt;/a&gt;</content></entry>"""
+    status, headers, _ = ask(entries, body, **{"Content-Type": ENTRY})
+    based = feedparser.parse(entries).entries[0]
+    links = {link.rel: link.href for link in based.links}
+    assert status == 201 and links["edit"] == headers["Location"], (headers["Location"], links)
+    assert links["related"] == "http://elsewhere.example/a/r", links
+    assert 'href="http://elsewhere.example/a/c"' in based.content[0].value, based.content
+    request = urllib.request.Request(links["edit"], method="DELETE")
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        assert reply.status in (200, 204), reply.status
+
+
 if "--public" in sys.argv[2:]:
+    check_bases(entries)
     read_in_public(service, titles)
 print("atompub-clients: feedparser:", len(feed.entries), "entries")

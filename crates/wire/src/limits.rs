@@ -72,8 +72,8 @@ pub const XML_NAMESPACES_MAX: usize = 64;
 /// Most elements directly in an entry or at the head of a feed. More: the document is refused.
 pub const ATOM_CHILDREN_MAX: usize = 10_000;
 
-/// Longest `xml:base` of another server that an entry states, in bytes, times the elements directly in
-/// it that need it: it is stored with each. More: the document is refused.
+/// Longest `xml:base` of another server that an entry states, in bytes, times the elements directly
+/// in it that need it: it is stored with each. More: the document is refused.
 pub const ATOM_BASES_BYTES_MAX: usize = 1 << 20;
 
 // The longest attribute fits into a document.

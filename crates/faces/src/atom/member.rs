@@ -13,7 +13,6 @@ use crate::problem::{Kind, Problem};
 use bytes::Bytes;
 use repository::{CommitNumber, Document, Key, Timestamp, Transaction};
 use serde_json::json;
-use std::borrow::Cow;
 use std::sync::Arc;
 use wire::atom::{Entry, Owned, OwnedContent, entry};
 
@@ -306,7 +305,7 @@ impl Old {
     }
 
     /// Of its media, if it has some.
-    fn media_type(&self) -> Option<&str> {
+    pub(super) fn media_type(&self) -> Option<&str> {
         const UNKNOWN: &str = "application/octet-stream";
         self.state.is_media.then(|| self.media_type.as_deref().unwrap_or(UNKNOWN))
     }
@@ -464,32 +463,6 @@ pub(super) fn key(place: &Place) -> Result<Key, Problem> {
 /// The text of a stored entry.
 pub(crate) fn text(document: &Document) -> Result<&str, Problem> {
     std::str::from_utf8(&document.body).map_err(|error| Problem::internal(&error))
-}
-
-/// The text of a stored entry as this version stores it. Earlier ones let a client's `xml:base` hold
-/// for the server's links, and gave content media types that it cannot have.
-pub(crate) fn current<'a>(document: &'a Document, place: &Place) -> Result<Cow<'a, str>, Problem> {
-    let stored = text(document)?;
-    let start = stored.split('>').next().unwrap_or_default();
-    // Namespaces, which stand before it, have their quotes escaped.
-    let base = start.split_once(" xml:base=\"").and_then(|(_, after)| after.split_once('"'));
-    let is_elsewhere = base.is_some_and(|(base, _)| wire::uri::is_elsewhere(base));
-    if !is_elsewhere && !is_of_composite_media(stored) {
-        return Ok(Cow::Borrowed(stored));
-    }
-    let entry = entry::read_stored(stored).map_err(|error| Problem::internal(&error))?;
-    let old = Old::of(&entry)?;
-    let paths = Paths::of(place, old.media_type());
-    let updated = entry.updated.unwrap_or_else(|| old.state.edited.date());
-    let owned = paths.owned(old.state.edited);
-    Ok(entry.stored(&Owned { id: &old.id, updated, published: None, ..owned }).into())
-}
-
-/// Whether the server's content of media is of a type that is none for content.
-fn is_of_composite_media(stored: &str) -> bool {
-    let Some((_, after)) = stored.split_once("content type=\"") else { return false };
-    let is_composite = wire::atom::media_type::is_composite(after);
-    is_composite && stored.contains(" rel=\"edit-media\"")
 }
 
 /// The paths that an entry names.

@@ -3,12 +3,14 @@
 //! `http/atom`, and no XML but through `wire::atom`.
 //!
 //! `rows` knows where everything is and in which order. `publication`, `member` and `media` are
-//! what there is, `slug` makes names, `run` runs their transactions. For readers, `archive` knows in which parts all is
+//! what there is, `earlier` shows what other versions stored, `slug` makes names, `run` runs
+//! their transactions. For readers, `archive` knows in which parts all is
 //! told, `reader` writes feeds and pages, `clean` makes HTML harmless, and `rendered` keeps what
 //! was written.
 
 pub(crate) mod archive;
 pub(crate) mod clean;
+pub(crate) mod earlier;
 mod edits;
 pub(crate) mod media;
 pub(crate) mod member;

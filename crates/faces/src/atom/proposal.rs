@@ -132,21 +132,6 @@ fn of_json(json: &Value) -> Result<Publication, Problem> {
     if let Some(other) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(unfit(&format!("expected {}; got {other:?}", KNOWN.join(", "))));
     }
-    let text = |value: &Value, name: &str| match &value[name] {
-        Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(unfit(&format!("{name} is text"))),
-    };
-    let flag = |value: &Value, name: &str| match &value[name] {
-        Value::Null => Ok(false),
-        Value::Bool(flag) => Ok(*flag),
-        _ => Err(unfit(&format!("{name} is true or false"))),
-    };
-    let listed = |value: &Value, name: &str| match value {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(list) => Ok(list.clone()),
-        _ => Err(unfit(&format!("{name} is a list"))),
-    };
     let marked = |name: &str, kind: &str| {
         let kept = text(json, name)?.unwrap_or_default();
         match text(json, kind)?.as_deref() {
@@ -170,8 +155,14 @@ fn of_json(json: &Value) -> Result<Publication, Problem> {
         };
         made.accepts = accepts.iter().map(range).collect::<Result<_, _>>()?;
     }
-    let categories = &json["categories"];
-    if !categories.is_null() && !categories.is_object() {
+    made.categories = categories_of(&json["categories"])?;
+    made.is_strict = flag(json, "strict")?;
+    made.is_private = flag(json, "private")?;
+    Ok(made)
+}
+
+fn categories_of(json: &Value) -> Result<Categories, Problem> {
+    if !json.is_null() && !json.is_object() {
         return Err(unfit("categories is an object with a list"));
     }
     let category = |one: &Value| {
@@ -179,16 +170,37 @@ fn of_json(json: &Value) -> Result<Publication, Problem> {
         let (scheme, label) = (text(one, "scheme")?, text(one, "label")?);
         Ok::<_, Problem>(Category { term, scheme, label })
     };
-    let list = listed(&categories["list"], "the list of categories")?;
-    made.categories = Categories {
+    let list = listed(&json["list"], "the list of categories")?;
+    Ok(Categories {
         href: None,
-        is_fixed: flag(categories, "fixed")?,
-        scheme: text(categories, "scheme")?,
+        is_fixed: flag(json, "fixed")?,
+        scheme: text(json, "scheme")?,
         list: list.iter().map(category).collect::<Result<_, _>>()?,
-    };
-    made.is_strict = flag(json, "strict")?;
-    made.is_private = flag(json, "private")?;
-    Ok(made)
+    })
+}
+
+fn text(json: &Value, name: &str) -> Result<Option<String>, Problem> {
+    match &json[name] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        _ => Err(unfit(&format!("{name} is text"))),
+    }
+}
+
+fn flag(json: &Value, name: &str) -> Result<bool, Problem> {
+    match &json[name] {
+        Value::Null => Ok(false),
+        Value::Bool(flag) => Ok(*flag),
+        _ => Err(unfit(&format!("{name} is true or false"))),
+    }
+}
+
+fn listed<'a>(json: &'a Value, name: &str) -> Result<&'a [Value], Problem> {
+    match json {
+        Value::Null => Ok(&[]),
+        Value::Array(list) => Ok(list),
+        _ => Err(unfit(&format!("{name} is a list"))),
+    }
 }
 
 /// `title=Notes&subtitle=...&author=...`.

@@ -11,7 +11,7 @@
 //! | `_atom-entries` | `{pub}/{m}` | the entry as it is served, those of media too |
 //! | `_atom-media` | `{pub}/{m}` | the bytes |
 //! | `_atom-order` | `{pub}/{row}/{time}` | who is there: see [`Row`] |
-//! | `_atom-gone` | `{pub}/{m}` | that it was deleted: the entry's id, the time, whether it was a draft |
+//! | `_atom-gone` | `{pub}/{m}` | what was deleted: the id, when, whether a draft |
 
 use super::Edited;
 use crate::limits::ATOM_PAGE_BYTES_MAX;

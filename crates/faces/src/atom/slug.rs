@@ -8,26 +8,24 @@ use unicode_segmentation::UnicodeSegmentation;
 /// C), and one `-` for whatever lies between them; at most so many bytes, cut between characters as
 /// people see them. Empty if nothing is left.
 pub(crate) fn of(text: &str, bytes_max: usize) -> String {
-    let composed: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
     let mut slug = String::new();
-    for grapheme in composed.graphemes(true) {
-        let is_letter = grapheme.starts_with(char::is_alphanumeric);
-        let before = slug.len();
-        if is_letter {
-            slug.extend(grapheme.chars().filter(|c| is_of_name(*c)));
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-        if slug.len() > bytes_max {
-            slug.truncate(before);
-            break;
+    for c in text.nfc().flat_map(char::to_lowercase).nfc() {
+        let is_within = !slug.is_empty() && !slug.ends_with('-');
+        match c {
+            // They say how letters are joined, and are not seen.
+            '\u{200c}' | '\u{200d}' => {}
+            mark if is_combining_mark(mark) && !is_within => {}
+            kept if is_of_name(kept) => slug.push(kept),
+            _ if is_within => slug.push('-'),
+            _ => {}
         }
     }
-    slug.truncate(slug.trim_end_matches('-').len());
-    slug
+    // Without what was between them, a letter and a mark may be one.
+    let composed: String = slug.nfc().collect();
+    cut(&composed, bytes_max).trim_end_matches('-').to_owned()
 }
 
-/// Whether it may be within a letter of a name.
+/// Whether it is a letter or a digit, or a mark of one.
 fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
@@ -69,6 +67,9 @@ mod tests {
             ("a\u{1f468}\u{200d}\u{1f469}b", "a-b"),
             ("  ../..//etc ", "etc"),
             ("\u{301}", ""),
+            ("e\u{200c}\u{300}", "\u{e8}"),
+            ("a\n\u{903}b", "a-b"),
+            ("\u{d4e}\n\u{915}", "\u{d4e}-\u{915}"),
             ("--", ""),
         ] {
             assert_eq!(of(text, 64), slug, "{text}");

@@ -51,6 +51,45 @@ fn policy_media_of_drafts_are_told_from_nothing_by_who_may_see_drafts() {
     same(410);
 }
 
+/// What a publication has, or could have.
+const PARTS: [&str; 20] = [
+    "",
+    "/service",
+    "/categories",
+    "/settings",
+    "/entries",
+    "/media",
+    "/feed",
+    "/feed.rss",
+    "/feed.json",
+    "/changes",
+    "/archive/1",
+    "/entries/e",
+    "/entries/x",
+    "/media/e",
+    "/pages/e",
+    "/pages/d",
+    "/pages/x",
+    "/feed?limit=0",
+    "/feed?after=0",
+    "/nothing",
+];
+
+/// What may be asked of it.
+fn requests(at: &str, fields: &str) -> [String; 8] {
+    let entry = an_entry("A", "");
+    [
+        bare("GET", at, fields),
+        bare("GET", at, &format!("{fields}If-None-Match: *\r\n")),
+        bare("HEAD", at, fields),
+        bare("OPTIONS", at, fields),
+        bare("DELETE", at, fields),
+        with_type("PUT", at, (ENTRY, fields), &entry),
+        with_type("POST", at, (ENTRY, fields), &entry),
+        with_json("PUT", at, fields, r#"{"title":"x"}"#),
+    ]
+}
+
 /// Whatever is asked, by whom it is not for, the answer is the same for a name that is there.
 #[test]
 fn policy_a_private_publication_is_not_told_from_none() {
@@ -71,48 +110,13 @@ fn policy_a_private_publication_is_not_told_from_none() {
         let fields: Vec<_> = fields.cloned().collect();
         (reply.status, fields, reply.body.replace("real", "none"))
     };
-    let entry = an_entry("A", "");
     for fields in ["", other.as_str()] {
-        for of in [
-            "",
-            "/service",
-            "/categories",
-            "/settings",
-            "/entries",
-            "/media",
-            "/feed",
-            "/feed.rss",
-            "/feed.json",
-            "/changes",
-            "/archive/1",
-            "/entries/e",
-            "/entries/x",
-            "/media/e",
-            "/pages/e",
-            "/pages/d",
-            "/pages/x",
-            "/feed?limit=0",
-            "/feed?after=0",
-            "/nothing",
-        ] {
+        for of in PARTS {
             let ask = |name: &str| {
-                let at = format!("/atom/{name}{of}");
-                let conditions = format!("{fields}If-None-Match: *\r\n");
-                let requests = [
-                    bare("GET", &at, fields),
-                    bare("GET", &at, &conditions),
-                    bare("HEAD", &at, fields),
-                    bare("OPTIONS", &at, fields),
-                    bare("DELETE", &at, fields),
-                    with_type("PUT", &at, (ENTRY, fields), &entry),
-                    with_type("POST", &at, (ENTRY, fields), &entry),
-                    with_json("PUT", &at, fields, r#"{"title":"x"}"#),
-                ];
-                requests.map(|request| {
-                    let head = request.starts_with("HEAD");
+                requests(&format!("/atom/{name}{of}"), fields).map(|request| {
                     let mut client = site.connect();
                     client.send(&request);
-                    told(&client.reply(head))
+                    told(&client.reply(request.starts_with("HEAD")))
                 })
             };
             assert_eq!(ask("real"), ask("none"), "{of} {fields}");

@@ -40,7 +40,8 @@ fn rfc4287_2_a_base_does_not_hold_for_the_servers_links() {
     assert_eq!(site.ask(&picture).status, 201);
     for (number, base) in BASES.iter().enumerate() {
         let entry = format!(
-            "<a:entry xmlns:a='http://www.w3.org/2005/Atom' xml:base='{base}'><a:title>t</a:title><a:summary/>\
+            "<a:entry xmlns:a='http://www.w3.org/2005/Atom' xml:base='{base}'>\
+             <a:title>t</a:title><a:summary/>\
              <a:link rel='related' href='r'/><a:link rel='via' xml:base='inner/' href='v'/>\
              <a:link rel='license' href='l' xml:base='http://own.example/' />\
              <a:author><a:name>n</a:name><a:uri>u</a:uri></a:author>\

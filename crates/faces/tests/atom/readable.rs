@@ -1,5 +1,5 @@
-//! Nothing that was taken makes anything unreadable: whatever is stored of it, by this version or an
-//! earlier one, all views are there, and it can be edited and deleted.
+//! Nothing that was taken makes anything unreadable: whatever is stored of it, by this version or
+//! an earlier one, all views are there, and it can be edited and deleted.
 
 use crate::site::{Reply, Site, get, with_type};
 use crate::support::*;
@@ -162,8 +162,8 @@ fn is_taken(reply: &Reply, sent: &str) -> bool {
 /// edited and deleted.
 fn survive(site: &Site, publication: &str, members: &[String]) {
     let read = read_all(site, publication);
-    // The schema knows neither what Atom does not define, which is kept, nor all dates: RFC 3339 has a
-    // year 0 and offsets above 14 hours.
+    // The schema knows neither what Atom does not define, which is kept, nor all dates: RFC 3339
+    // has a year 0 and offsets above 14 hours.
     let is_known = |line: &&str| line.contains("\"unknown\" not") || line.contains("ISO date");
     let said = complaints(&read);
     let said: Vec<&str> = said.lines().filter(|line| !is_known(line)).collect();

@@ -62,8 +62,8 @@ fn rfc4287_3_1_the_markup_of_titles_is_kept_for_feeds() {
     let site = Site::start();
     let feed = "<feed xmlns=\"http://www.w3.org/2005/Atom\">\
                 <title type=\"html\">Less &amp;lt; &lt;em onclick=\"x\">more&lt;/em></title>\
-                <subtitle type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\">A <b>B</b></div>\
-                </subtitle></feed>";
+                <subtitle type=\"xhtml\"><div xmlns=\"http://www.w3.org/1999/xhtml\">A <b>B</b>\
+                </div></subtitle></feed>";
     let made = site.ask(&with_type("POST", "/atom", ("application/atom+xml;type=feed", ""), feed));
     assert_eq!((made.status, path(&made)), (201, "/atom/less-more/service".to_owned()));
     publish(&site, "less-more", "A");

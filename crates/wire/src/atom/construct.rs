@@ -235,8 +235,8 @@ pub(super) fn link(reader: &mut Reader<'_>, element: &Element<'_>) -> Result<Lin
     Ok(link)
 }
 
-/// A relation by its short name, if it has one. Names that are registered are written in either case
-/// (RFC 8288 §2.1.1), or as an IRI (§4.2.7.2).
+/// A relation by its short name, if it has one. Names that are registered are written in either
+/// case (RFC 8288 §2.1.1), or as an IRI (§4.2.7.2).
 fn relation(rel: &str) -> String {
     const REGISTERED: &str = "http://www.iana.org/assignments/relation/";
     let is_registered =

@@ -66,8 +66,8 @@ pub fn read(text: &str) -> Result<Feed<'_>, ReadError> {
     read_from(Reader::new(text)?)
 }
 
-/// Reads a feed that a server has written of what it had taken before: `entry::read_stored` says why
-/// that differs.
+/// Reads a feed that a server has written of what it had taken before: `entry::read_stored` says
+/// why that differs.
 ///
 /// # Errors
 ///

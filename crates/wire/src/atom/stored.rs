@@ -44,7 +44,8 @@ pub struct Owned<'a> {
 pub struct OwnedContent<'a> {
     /// Where it is.
     pub src: &'a str,
-    /// What it is. One that content cannot have (RFC 4287 §4.1.3.1) is stated by the link to edit it.
+    /// What it is. One that content cannot have (RFC 4287 §4.1.3.1) is stated by the link to edit
+    /// it.
     pub media_type: &'a str,
 }
 

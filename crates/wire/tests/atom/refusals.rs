@@ -137,8 +137,8 @@ fn what_is_against_a_rule_of_atom_is_invalid() {
     }
 }
 
-/// RFC 4287 §2, §3.1.1.3, §3.2.3, §3.3, §4.2.2, §4.2.7, §4.2.11. An entry of an earlier version, which
-/// took such, can be read.
+/// RFC 4287 §2, §3.1.1.3, §3.2.3, §3.3, §4.2.2, §4.2.7, §4.2.11. An entry of an earlier version,
+/// which took such, can be read.
 #[test]
 fn what_is_not_in_its_form_is_invalid() {
     let source = |inner: &str| format!("<source>{inner}</source>");
@@ -204,13 +204,18 @@ fn what_is_not_in_its_form_is_invalid() {
         let text = entry(children);
         assert!(wire::atom::entry::read_stored(&text).is_ok(), "{children}");
     }
+    assert_eq!(class(&entry(&div("<svg xmlns='http://www.w3.org/2000/svg'/>"))), None);
+}
+
+/// RFC 4287 §2: of the root, too.
+#[test]
+fn what_the_root_states_has_its_form() {
     for attribute in ["xml:lang='e n'", "xml:lang=''", "xml:base='a b'"] {
         let text = entry("").replacen(' ', &format!(" {attribute} "), 1);
         assert_eq!(class(&text), Some(Class::Invalid), "{text}");
         let feed = text.replace("entry", "feed");
         assert_eq!(feed::read(&feed).unwrap_err().class(), Class::Invalid, "{feed}");
     }
-    assert_eq!(class(&entry(&div("<svg xmlns='http://www.w3.org/2000/svg'/>"))), None);
 }
 
 /// RFC 4287 §4.1.2: a title, and a summary for what a reader may be unable to show.

@@ -66,8 +66,8 @@ fn a_relation_is_the_servers_in_either_case() {
     assert!(!kept.contains("evil") && kept.contains("kept"), "{kept}");
 }
 
-/// The namespace of the drafts before RFC 5023: what its clients send is meant, and is stored as the
-/// RFC has it.
+/// The namespace of the drafts before RFC 5023: what its clients send is meant, and is stored as
+/// the RFC has it.
 #[test]
 fn drafts_in_the_old_namespace_are_drafts() {
     let old = |draft: &str| {
@@ -109,8 +109,9 @@ fn drafts_in_the_old_namespace_are_drafts() {
 fn a_base_of_another_server_is_not_the_servers() {
     for base in ["http://evil/x/", "//evil/x/", "urn:x"] {
         let text = format!(
-            "<entry xmlns='http://www.w3.org/2005/Atom' xml:base='{base}'><title type='html'>t</title>\
-             <author><name>n</name><uri>u</uri></author><link rel='a' href='r'/><link rel='b' href='r' xml:base='../y/'/><category term='t'/>\
+            "<entry xmlns='http://www.w3.org/2005/Atom' xml:base='{base}'>\
+             <title type='html'>t</title><author><name>n</name><uri>u</uri></author>\
+             <link rel='a' href='r'/><link rel='b' href='r' xml:base='../y/'/><category term='t'/>\
              <link rel='c' xml:base='/z' href='r'/><x/><!-- c --></entry>"
         );
         let sent = read(&text).unwrap();

@@ -1,7 +1,7 @@
 //! Feeds: Atom (RFC 4287, 5005, 6721), RSS 2.0 and JSON Feed, and OPML of all publications.
 
 use super::Reading;
-use crate::atom::{Place, Publication, member};
+use crate::atom::{Place, Publication, earlier};
 use crate::problem::Problem;
 use wire::atom::feed_document::{FeedWriter, Head, HeadLink};
 use wire::atom::opml::Outline;
@@ -39,7 +39,7 @@ pub(crate) fn atom(reading: &Reading, of: Option<&str>) -> Result<String, Proble
     }
     for one in &reading.shown {
         let (publication, member) = (publication.name.clone(), one.member.clone());
-        feed.entry(&member::current(&one.document, &Place { publication, member })?);
+        feed.entry(&earlier::current(&one.document, &Place { publication, member })?);
     }
     Ok(feed.finish())
 }

@@ -6,7 +6,7 @@ use super::answer::{self, Reply};
 use super::path::Part;
 use super::{Request, shown};
 use crate::atom::rows::{self, Names, Page};
-use crate::atom::{Edited, Place, Publication, Row, member, publication, run};
+use crate::atom::{Edited, Place, Publication, Row, earlier, publication, run};
 use crate::limits::{ATOM_PAGE, ATOM_PAGE_MAX};
 use crate::problem::Problem;
 use bytes::Bytes;
@@ -165,7 +165,7 @@ fn feed(
     for row in &page.rows {
         let place = Place { publication: publication.name.clone(), member: row.member.clone() };
         if let Some(document) = &row.document {
-            feed.entry(&member::current(document, &place)?);
+            feed.entry(&earlier::current(document, &place)?);
         }
     }
     Ok(Bytes::from(feed.finish()))

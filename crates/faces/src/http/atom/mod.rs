@@ -15,7 +15,7 @@ use crate::access::{Need, Principal};
 use crate::atom::media as media_of;
 use crate::atom::member::{self, New, Write};
 use crate::atom::publication::{self, Deletion, Drawn, Publication};
-use crate::atom::{Atom, Place, proposal, rows, run};
+use crate::atom::{Atom, Place, earlier, proposal, rows, run};
 use crate::http::forwarded::Asker;
 use crate::http::{body, conditions, rest, wishes};
 use crate::limits::ATOM_INLINE_BYTES_MAX;
@@ -251,7 +251,7 @@ async fn show_entry(request: Request<'_>, place: Place) -> Result<Reply, Problem
     let (atom, conditions) = (request.atom(), request.conditions()?);
     let done = run::read(request.reactor, |tx| {
         let found = member::read(tx, &atom.names, &place)?.document;
-        let text = || match member::current(&found, &place)? {
+        let text = || match earlier::current(&found, &place)? {
             Cow::Borrowed(_) => Ok(found.body.clone()),
             Cow::Owned(text) => Ok(Bytes::from(text)),
         };
@@ -297,8 +297,8 @@ async fn make(request: Request<'_>, sent: Sent<'_>) -> Result<Reply, Problem> {
     answer::made(done.await?, request.parts, request.asker)
 }
 
-/// A name that is free, and that the asker may publish by: whether there is another of it is told to
-/// nobody else.
+/// A name that is free, and that the asker may publish by: whether there is another of it is told
+/// to nobody else.
 fn free_name(
     tx: &mut Transaction,
     (atom, principal): (&Atom, &Principal),
