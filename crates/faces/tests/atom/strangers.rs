@@ -112,7 +112,7 @@ fn rfc5023_9_7_names_keep_letters_whole() {
     let hindi = "%E0%A4%B9%E0%A4%BF%E0%A4%A8%E0%A5%8D%E0%A4%A6%E0%A5%80";
     assert_eq!(named(hindi), format!("/atom/blog/entries/{hindi}"));
     // Cut at the bound, no letter loses its mark.
-    let long = "q%CC%A3%CC%87".repeat(100);
+    let long = format!("a{}", "q%CC%A3%CC%87".repeat(100));
     let cut = named(&long);
     assert!(cut.ends_with("q%CC%A3%CC%87"), "{cut}");
     let fields = format!("Slug: {long}\r\n");
