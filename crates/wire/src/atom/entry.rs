@@ -97,12 +97,12 @@ pub(super) struct Piece<'a> {
     /// Whether it may mean another thing in a document at another place.
     pub is_relative: bool,
     /// The base that it states itself.
-    pub base: Option<OwnBase>,
+    pub base: Option<BaseAttribute>,
 }
 
 /// `xml:base` of an element.
 #[derive(Clone, Debug)]
-pub(super) struct OwnBase {
+pub(super) struct BaseAttribute {
     /// Where it stands in the piece.
     pub at: Range<usize>,
     /// What it comes to, as far as the document says.
@@ -230,11 +230,11 @@ pub(super) fn read_within<'a>(
 }
 
 /// The base that an element states which was just begun, in the piece that begins at `start`.
-fn stated_base(reader: &Reader<'_>, element: &Element<'_>, start: usize) -> Option<OwnBase> {
+fn stated_base(reader: &Reader<'_>, element: &Element<'_>, start: usize) -> Option<BaseAttribute> {
     let stated = element.attributes.iter().find(|one| one.name.is(XML, "base"))?;
     let at = stated.at - start;
     let resolved = reader.base().unwrap_or_default().to_owned();
-    Some(OwnBase { at: at..at + stated.raw.len(), resolved })
+    Some(BaseAttribute { at: at..at + stated.raw.len(), resolved })
 }
 
 /// That there is none of them yet.
