@@ -135,7 +135,7 @@ soak: setup
 	cargo run --locked --release --package sim -- --seeds $(SOAK_SEEDS)
 
 fuzz: setup
-	for target in record backup json index operations import schema filter bound cursor json-patch merge-patch atom-path html form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-atompub lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
+	for target in record backup json index operations import schema filter bound cursor json-patch merge-patch atom-path html chunks form route cookie memcached-commands memcached-replies memcached-session websocket events admin-frames xml atom-entry atom-service lab-json siege-urls lab-page lab-atompub lab-reference lab-metrics lab-csv lab-access-log lab-reply scenario; do \
 	    scripts/fuzz.sh $$target $(FUZZ_SECONDS) || exit 1; \
 	done
 

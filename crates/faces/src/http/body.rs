@@ -1,12 +1,13 @@
 //! Request bodies: read whole, within a size, a time, and the memory that all bodies of a reactor
 //! share.
 
+use crate::http::framing::Framed;
 use crate::limits;
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -63,7 +64,7 @@ pub(crate) struct Read {
 }
 
 /// Reads `body` to its end and takes it out of the option; after a failure it is still there.
-pub(crate) async fn read(body: &mut Option<Incoming>, reactor: &Reactor) -> Result<Read, Problem> {
+pub(crate) async fn read(body: &mut Option<Framed>, reactor: &Reactor) -> Result<Read, Problem> {
     let mut reserved = reactor.room.reserve_nothing();
     let Some(incoming) = body else {
         return Ok(Read { bytes: Bytes::new(), reserved });
@@ -77,7 +78,7 @@ pub(crate) async fn read(body: &mut Option<Incoming>, reactor: &Reactor) -> Resu
 
 /// A body that comes in one piece, as most do, is not copied.
 async fn read_all(
-    body: &mut Incoming,
+    body: &mut Framed,
     reserved: &mut Reserved,
     patience: Duration,
 ) -> Result<Bytes, Problem> {
@@ -98,8 +99,8 @@ async fn read_all(
 }
 
 /// A body on its way, which must not take too long.
-pub(super) struct Arriving<'a> {
-    body: &'a mut Incoming,
+pub(crate) struct Arriving<'a> {
+    body: &'a mut Framed,
     patience: Duration,
     /// By when all would have to be there, if nothing had come.
     until: Instant,
@@ -107,12 +108,12 @@ pub(super) struct Arriving<'a> {
 }
 
 impl<'a> Arriving<'a> {
-    pub(super) fn new(body: &'a mut Incoming, patience: Duration) -> Self {
+    pub(crate) fn new(body: &'a mut Framed, patience: Duration) -> Self {
         Self { body, patience, until: Instant::now() + patience, bytes: 0 }
     }
 
     /// The next piece; `None`: that was all.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         loop {
             let late = self.until + earned(self.bytes);
             let frame = timeout_at(late, self.body.frame()).await;

@@ -2,6 +2,7 @@
 //! spoken is in `http1` and `http2`; the walk of each request begins in `visit`.
 
 use crate::http::forwarded::{Asker, Scheme};
+use crate::http::framing::Framed;
 use crate::http::rest::Site;
 use crate::http::{http1, http2, refused};
 use crate::listener::Arrival;
@@ -138,9 +139,9 @@ impl Connection {
 }
 
 /// A request's body, unless it has none.
-pub(crate) fn split(request: Request<Incoming>) -> (Parts, Option<Incoming>) {
+pub(crate) fn split(request: Request<Incoming>) -> (Parts, Option<Framed>) {
     let (parts, body) = request.into_parts();
-    (parts, Some(body).filter(|body| !body.is_end_stream()))
+    (parts, Some(body).filter(|body| !body.is_end_stream()).map(Framed::new))
 }
 
 /// The error of a client that speaks HTTP/2 and does not keep to the bounds.

@@ -5,6 +5,7 @@ use crate::access::Principal;
 use crate::dispatch::{Answer, Call, dispatch};
 use crate::http::connection::Connection;
 use crate::http::forwarded::Asker;
+use crate::http::framing::Framed;
 use crate::http::outgoing::Outgoing;
 use crate::http::rest::{self, Route};
 use crate::http::upload::{self, Arrived, Received};
@@ -15,7 +16,6 @@ use crate::reactor::Reactor;
 use crate::surface::Template;
 use bytes::Bytes;
 use hyper::Response;
-use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use repository::MediaType;
 
@@ -31,7 +31,7 @@ pub(crate) enum Settled {
 
 pub(super) async fn answer(
     parts: &Parts,
-    body: &mut Option<Incoming>,
+    body: &mut Option<Framed>,
     (asker, principal, connection): (&Asker, &Principal, &Connection),
 ) -> Result<Settled, Problem> {
     let reactor = &*connection.reactor;

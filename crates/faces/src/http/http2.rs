@@ -4,6 +4,7 @@
 //! them.
 
 use crate::http::connection::{Closing, Connection, misbehaved, split};
+use crate::http::framing::Framed;
 use crate::http::outgoing::Outgoing;
 use crate::http::visit::respond;
 use crate::limits;
@@ -140,7 +141,7 @@ async fn answer(
 /// A stream whose request was not read to its end is reset when nobody reads it (RFC 9113 §8.1),
 /// and there are clients that lose the reply to that. So the rest is read for a while, as a
 /// socket's is.
-async fn discard(mut unread: Incoming) {
+async fn discard(mut unread: Framed) {
     let mut left = limits::LINGER_BYTES_MAX;
     let reading = async {
         while let Some(Ok(frame)) = unread.frame().await {

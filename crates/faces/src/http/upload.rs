@@ -2,11 +2,12 @@
 //! is written to the disk as it comes, on threads that may block, in bounded memory.
 
 use crate::http::body::{self, Arriving, Reserved};
+use crate::http::framing::Framed;
 use crate::limits::{UPLOAD_BATCH_BYTES, UPLOAD_BYTES_MAX};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use bytes::{Bytes, BytesMut};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use repository::limits::DOCUMENT_INLINE_BYTES_MAX;
 use repository::{BlobError, BlobWriter, Content, PinnedBlob};
 use tokio::task::JoinHandle;
@@ -27,7 +28,7 @@ pub(crate) enum Arrived {
 /// Reads `body` to its end and takes it out of the option; after a failure it is still there, and
 /// nothing of it anywhere else.
 pub(crate) async fn read(
-    body: &mut Option<Incoming>,
+    body: &mut Option<Framed>,
     reactor: &Reactor,
 ) -> Result<Received, Problem> {
     let mut reserved = reactor.room.reserve_nothing();

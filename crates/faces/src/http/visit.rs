@@ -5,6 +5,7 @@
 use crate::access::{Need, Principal};
 use crate::http::connection::Connection;
 use crate::http::forwarded::{self, Asker};
+use crate::http::framing::Framed;
 use crate::http::outgoing::Outgoing;
 use crate::http::{atom, basic, bearer, exchange, live, path, reply, wishes};
 use crate::limits;
@@ -13,7 +14,6 @@ use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
 use crate::problem::{self, Problem};
 use crate::reactor::Reactor;
-use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Response, Uri, Version};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 /// Answers a request. `body` is taken out when it has been read to its end.
 pub(crate) async fn respond(
     mut parts: Parts,
-    body: &mut Option<Incoming>,
+    body: &mut Option<Framed>,
     connection: &Connection,
 ) -> Response<Outgoing> {
     let begun = Instant::now();
@@ -123,7 +123,7 @@ fn collection(path: &str) -> Option<Cow<'_, str>> {
 
 async fn settle(
     mut parts: Parts,
-    body: &mut Option<Incoming>,
+    body: &mut Option<Framed>,
     (visit, principal): (Visit, &Principal),
     from: (&Asker, &Connection),
 ) -> Response<Outgoing> {

@@ -30,3 +30,8 @@ fn html() {
 fn merge_patches() {
     smoke(targets::targets(), "merge-patch", 20_000);
 }
+
+#[test]
+fn chunks() {
+    smoke(targets::targets(), "chunks", 10_000);
+}

@@ -39,6 +39,7 @@ mod refused;
 mod services;
 mod site;
 mod slow;
+mod smuggling;
 mod tls;
 mod tools;
 mod tx;

@@ -17,6 +17,7 @@ use crate::atom::member::{self, New, Write};
 use crate::atom::publication::{self, Deletion, Drawn, Publication};
 use crate::atom::{Atom, Place, earlier, proposal, rows, run};
 use crate::http::forwarded::Asker;
+use crate::http::framing::Framed;
 use crate::http::{body, conditions, rest, wishes};
 use crate::limits::ATOM_INLINE_BYTES_MAX;
 use crate::preconditions::{Preconditions, Verdict};
@@ -25,7 +26,6 @@ use crate::reactor::Reactor;
 use answer::{Made, Reply, Shown};
 use bytes::Bytes;
 use hyper::Method;
-use hyper::body::Incoming;
 use hyper::header::LAST_MODIFIED;
 use hyper::http::request::Parts;
 use path::{Part, Resource};
@@ -46,7 +46,7 @@ pub(super) struct Request<'a> {
 }
 
 /// What is sent, until it is read.
-type Sent<'a> = &'a mut Option<Incoming>;
+type Sent<'a> = &'a mut Option<Framed>;
 
 const COLLECTION: &str = "GET, HEAD, POST, OPTIONS";
 const MEMBER: &str = "GET, HEAD, PUT, DELETE, OPTIONS";

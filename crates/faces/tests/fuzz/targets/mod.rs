@@ -2,6 +2,7 @@
 //! A mistake is a panic. `docs/fuzzing.md` says how to run them.
 
 mod atom;
+mod chunks;
 mod html;
 mod patch;
 
@@ -9,5 +10,6 @@ use crate::target::Target;
 
 /// All of them.
 pub fn targets() -> impl Iterator<Item = &'static Target> {
-    patch::TARGETS.iter().chain(atom::TARGETS).chain(html::TARGETS)
+    let patches = patch::TARGETS.iter().chain(atom::TARGETS);
+    patches.chain(html::TARGETS).chain(chunks::TARGETS)
 }
