@@ -5,6 +5,7 @@
 mod accept;
 mod app;
 pub(crate) mod atom;
+mod authority;
 mod basic;
 mod bearer;
 pub(crate) mod body;

@@ -2,6 +2,7 @@
 //! from a browser. None, unless the operator names them. Requests that are not from a browser are
 //! not concerned; `origin` refuses the writes of pages that are not named.
 
+use crate::http::authority::Authority;
 use crate::http::path::{self, Resource};
 use crate::limits::{CORS_MAX_AGE_S, CORS_ORIGINS_MAX};
 use crate::surface::Template;
@@ -115,7 +116,7 @@ fn checked(text: &str) -> Option<HeaderValue> {
     let same = format!("{}://{authority}", uri.scheme_str()?);
     let is_written_so = same == text && text.to_ascii_lowercase() == text;
     let value = HeaderValue::from_str(text).ok()?;
-    (is_written_so && !authority.contains('@')).then_some(value)
+    (is_written_so && Authority::parse(authority).is_some()).then_some(value)
 }
 
 /// See [`Origins::grant`].

@@ -2,12 +2,12 @@
 //! from elsewhere. Only the documents are guarded here; the application's pages are for everybody,
 //! and its sessions are kept from other sites by their cookies (SameSite).
 
+use crate::http::authority::Authority;
 use crate::http::cors::Origins;
 use crate::problem::{Kind, Problem};
 use hyper::Method;
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -16,7 +16,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// whoever names it otherwise was led here by a name that somebody else controls (DNS rebinding).
 pub(crate) fn check(parts: &Parts, is_local: bool, origins: &Origins) -> Result<(), Problem> {
     let host = text(parts.headers.get(HOST));
-    if is_local && host.is_some_and(|host| !names_this_machine(host)) {
+    let is_ours = |host| Authority::parse(host).is_some_and(|host| host.is_this_machine());
+    if is_local && host.is_some_and(|host| !is_ours(host)) {
         let detail = "expected localhost, 127.0.0.1 or [::1] as the Host: the server is for this \
                       machine only";
         return Err(Problem::new(Kind::ForeignHost, detail));
@@ -33,15 +34,6 @@ pub(crate) fn check(parts: &Parts, is_local: bool, origins: &Origins) -> Result<
 
 fn text(value: Option<&HeaderValue>) -> Option<&str> {
     value.and_then(|value| value.to_str().ok())
-}
-
-fn names_this_machine(host: &str) -> bool {
-    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, _)) => return address.parse().is_ok_and(|a: Ipv6Addr| a.is_loopback()),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    let is_loopback = name.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback());
-    is_loopback || name.eq_ignore_ascii_case("localhost")
 }
 
 /// Browsers say where a page is from: all of today's by Sec-Fetch-Site, older ones by Origin.

@@ -20,6 +20,7 @@ mod frames;
 mod framing;
 mod guarded;
 mod health;
+mod hosts;
 mod http2;
 mod http2_abuse;
 mod idempotency;
