@@ -84,11 +84,24 @@ pub const WRITE_BYTES_MIN: usize = 64 << 10;
 pub const WRITE_CROWDED_BYTES_MIN: usize = 1 << 20;
 
 /// Replies in flight of one reactor together, in bytes. More: a GET or HEAD is a 503 with
-/// Retry-After. The reply to what has changed something is sent all the same.
+/// Retry-After. The reply to what has changed something is sent all the same; with twice as many,
+/// what might change something is a 503 and changes nothing.
 pub const REPLY_MEMORY_BYTES_MAX: usize = 256 << 20;
 
 /// Replies up to this size, in bytes, are not counted there.
 pub const REPLY_UNCOUNTED_BYTES_MAX: usize = 4 << 10;
+
+/// What a reply that comes in pieces is counted as from when it is admitted, besides its pieces and
+/// the checksums of a blob, in bytes.
+pub const REPLY_ADMITTED_BYTES: usize = 4 << 10;
+
+/// First piece of a blob that is sent while the replies in flight fill more than half of
+/// `REPLY_MEMORY_BYTES_MAX`, in bytes. Each further one is twice as long as the one before, up to
+/// `REPLY_PIECE_BYTES_MAX`.
+pub const REPLY_PIECE_BYTES_MIN: usize = 16 << 10;
+
+/// Otherwise, and at most: what a blob is verified by.
+pub const REPLY_PIECE_BYTES_MAX: usize = 256 << 10;
 
 /// Streams of one HTTP/2 connection at the same time. More: the stream is refused
 /// (REFUSED_STREAM), and its client may try again.
@@ -273,6 +286,8 @@ const _: () = assert!(BODY_BYTES_MAX < BODY_MEMORY_BYTES_MAX);
 const _: () = assert!(UPLOAD_BYTES_MAX <= repository::limits::BLOB_BYTES_MAX);
 const _: () = assert!(BODY_BYTES_MAX < REPLY_MEMORY_BYTES_MAX / 2);
 const _: () = assert!(REPLY_UNCOUNTED_BYTES_MAX < STREAM_SEND_BYTES_MAX);
+const _: () = assert!(REPLY_PIECE_BYTES_MIN <= STREAM_SEND_BYTES_MAX);
+const _: () = assert!(REPLY_PIECE_BYTES_MAX.is_multiple_of(REPLY_PIECE_BYTES_MIN));
 const _: () = assert!(REPLY_UNWATCHED_BYTES_MAX < REPLY_UNCOUNTED_BYTES_MAX);
 const _: () = assert!(STREAM_SEND_BYTES_MAX >= WRITE_BYTES_MIN);
 const _: () = assert!(STREAM_WINDOW_BYTES <= CONNECTION_WINDOW_BYTES);

@@ -24,7 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::{JoinError, JoinHandle, JoinSet};
 
 /// What the requests of one reactor share.
@@ -112,6 +112,7 @@ impl Reactor {
         loop {
             tokio::time::sleep(limits::WATCH_EVERY).await;
             self.meter.body_bytes.store(self.room.used_bytes(), Ordering::Relaxed);
+            self.meter.reply_bytes.store(self.replies.waiting_bytes(), Ordering::Relaxed);
             self.log.flush();
         }
     }
@@ -128,9 +129,25 @@ impl Reactor {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let _counted = Counted::new(&self.meter.off_thread);
-        let turn =
-            Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+        let turn = self.turn().await;
+        self.with_turn(turn, work).await
+    }
+
+    /// Waits for a turn on such a thread.
+    pub(crate) async fn turn(&self) -> BlockingTurn<'_> {
+        let counted = Counted::new(&self.meter.off_thread);
+        let turns = Arc::clone(&self.turns);
+        let turn = turns.acquire_owned().await.expect("the semaphore is never closed");
+        BlockingTurn { turn, _counted: counted }
+    }
+
+    /// Runs `work` when it is its turn.
+    pub(crate) async fn with_turn<T: Send + 'static>(
+        &self,
+        turn: BlockingTurn<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        let BlockingTurn { turn, _counted } = turn;
         // The turn goes along: it is taken until the work is done, even if the client has gone.
         let work = move || {
             let _turn = turn;
@@ -138,6 +155,12 @@ impl Reactor {
         };
         tokio::task::spawn_blocking(work).await.map_err(|panic| Problem::internal(&panic))
     }
+}
+
+/// A turn on the threads for work that would hold up the reactor.
+pub(crate) struct BlockingTurn<'a> {
+    turn: OwnedSemaphorePermit,
+    _counted: Counted<'a>,
 }
 
 /// Threads of a reactor that wait for the disk, so that it does not.

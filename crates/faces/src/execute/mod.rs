@@ -130,7 +130,10 @@ async fn run_elsewhere(operation: Operation, reactor: &Reactor) -> Result<RunRes
         }),
         false => repository.run(|tx| body(&operation, tx, ELSEWHERE)).map_err(End::Refused),
     };
-    reactor.off_thread(run).await
+    let turn = reactor.turn().await;
+    // Many may have waited for it, and what each shows may be large.
+    reactor.replies.check_change()?;
+    reactor.with_turn(turn, run).await
 }
 
 /// One try, and the report if it lost. One that lost its name to the same request tries again: it

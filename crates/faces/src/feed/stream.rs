@@ -6,6 +6,7 @@ use crate::access::Principal;
 use crate::feed::event::{Filter, Rendered};
 use crate::limits::{FEED_PIECE_BYTES, FEED_POSITION_EVERY};
 use crate::reactor::Reactor;
+use crate::replies::Held;
 use bytes::Bytes;
 use repository::{CommitNumber, LogError, LogReader, LogRecord};
 use std::io;
@@ -26,6 +27,22 @@ const RETRY: Duration = Duration::from_secs(2);
 
 /// Said last where something is wrong here, which is logged.
 const CANNOT: &str = ": the server cannot read on\n\n";
+
+/// What an event takes beside what it tells, at most.
+const EVENT_BYTES: usize = 64;
+
+/// Events that are sent together, and the room that they have.
+#[derive(Default)]
+struct Piece {
+    text: String,
+    room: Option<Held>,
+}
+
+impl Piece {
+    fn left_bytes(&self) -> usize {
+        self.room.as_ref().map_or(0, |room| room.bytes().saturating_sub(self.text.len()))
+    }
+}
 
 /// See the module.
 pub(crate) struct Stream {
@@ -133,19 +150,34 @@ impl Stream {
 
     /// Sends what the filter admits. Gives whether there was any.
     async fn tell(&mut self, records: &[LogRecord]) -> Result<bool, End> {
-        let (mut piece, mut events) = (String::new(), 0);
+        let mut piece = Piece::default();
+        let mut events = 0;
         for record in records {
             let rendered = self.rendered(record).await?;
-            events += u64::from(rendered.append_event(record.number, &self.filter, &mut piece));
-            if piece.len() >= FEED_PIECE_BYTES {
-                self.send(std::mem::take(&mut piece)).await?;
+            let bytes = rendered.bytes() + EVENT_BYTES;
+            if piece.left_bytes() < bytes {
+                // Before more room is waited for, so that nobody waits who holds what others need.
+                self.send_piece(std::mem::take(&mut piece)).await?;
+                piece.room = Some(self.room(bytes.max(FEED_PIECE_BYTES)).await?);
+            }
+            events +=
+                u64::from(rendered.append_event(record.number, &self.filter, &mut piece.text));
+            if piece.text.len() >= FEED_PIECE_BYTES {
+                self.send_piece(std::mem::take(&mut piece)).await?;
             }
         }
         self.reactor.observer.feeds.count(events, 0);
-        if !piece.is_empty() {
-            self.send(piece).await?;
-        }
+        self.send_piece(piece).await?;
         Ok(events > 0)
+    }
+
+    /// Waits until so many bytes may wait for the client.
+    async fn room(&self, bytes: usize) -> Result<Held, End> {
+        tokio::select! {
+            biased;
+            () = self.pieces.closed() => Err(End::Left),
+            held = self.reactor.replies.room(bytes) => Ok(held),
+        }
     }
 
     async fn rendered(&self, record: &LogRecord) -> Result<Arc<Rendered>, End> {
@@ -176,9 +208,19 @@ impl Stream {
         self.send(text).await
     }
 
-    async fn send(&mut self, piece: String) -> Result<(), End> {
-        self.reactor.observer.feeds.count(0, piece.len());
-        self.pieces.send(Ok(Bytes::from(piece))).await.map_err(|_| End::Left)
+    async fn send_piece(&mut self, piece: Piece) -> Result<(), End> {
+        let Piece { mut text, room } = piece;
+        let Some(mut room) = room.filter(|_| !text.is_empty()) else { return Ok(()) };
+        text.shrink_to_fit();
+        room.shrink(text.len());
+        self.reactor.observer.feeds.count(0, text.len());
+        self.pieces.send(Ok(room.of(Bytes::from(text)))).await.map_err(|_| End::Left)
+    }
+
+    /// Sends a few words, which are not counted.
+    async fn send(&mut self, words: String) -> Result<(), End> {
+        self.reactor.observer.feeds.count(0, words.len());
+        self.pieces.send(Ok(Bytes::from(words))).await.map_err(|_| End::Left)
     }
 
     fn ended(&self, error: &LogError) -> End {

@@ -62,6 +62,9 @@ pub(super) async fn answer(
             (Call::Native(write.with_body(read.bytes, reactor).await?), Some(read.reserved))
         }
         Route::Atom => {
+            if !parts.method.is_safe() {
+                reactor.replies.check_change()?;
+            }
             let request = atom::Request { parts, asker, principal, reactor };
             return atom::serve(request, body).await.map(Settled::Page);
         }
@@ -81,6 +84,9 @@ pub(super) async fn answer(
         request: app::request(parts, asker, Bytes::new()),
         principal: principal.token_id().map(str::to_owned),
     };
+    if !parts.method.is_safe() {
+        reactor.replies.check_change()?;
+    }
     settle(dispatch(call, caller, reactor).await?, parts, reactor).await
 }
 

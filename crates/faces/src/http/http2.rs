@@ -28,6 +28,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -59,7 +60,8 @@ pub(crate) async fn serve(
     let mut serving = pin!(protocol.serve_connection(TokioIo::new(io), service));
     let mut is_closing = false;
     let mut next_idle = Instant::now() + idle;
-    let mut next_stall = Instant::now() + stall;
+    let mut next_look = Instant::now() + stall;
+    let mut next_tails = next_look;
     loop {
         tokio::select! {
             biased;
@@ -71,11 +73,15 @@ pub(crate) async fn serve(
             () = streams.abandoned_too_many.notified() => {
                 return Err(misbehaved("it took back too many requests").into());
             }
-            () = sleep_until(next_stall) => {
-                if streams.is_stalled(&replies, sent.take()) {
-                    return Err(misbehaved("it takes its replies too slowly").into());
+            () = sleep_until(next_look) => match streams.look(&replies, (Instant::now(), stall)) {
+                Some(next) => next_look = next,
+                None => return Err(misbehaved("it takes its replies too slowly").into()),
+            },
+            () = sleep_until(next_tails) => {
+                if streams.has_stalled_tails(&replies, sent.take()) {
+                    return Err(misbehaved("it leaves the ends of its replies").into());
                 }
-                next_stall = Instant::now() + stall;
+                next_tails = Instant::now() + stall;
             }
             () = sleep_until(next_idle) => {
                 if !streams.is_quiet() {
@@ -211,10 +217,32 @@ impl Drop for Tail {
 /// A reply on its way.
 #[derive(Default)]
 struct Sending {
-    /// What the client took of it since the last look, in bytes.
+    /// Since when there has been something for the client to take. `None`: it took all there is,
+    /// and who makes the reply is waited for.
+    since: Option<Instant>,
+    /// What it took in that time, in bytes.
     taken: usize,
-    /// Whether there has been a look since it began.
-    was_seen: bool,
+    /// The piece that waits for its window, in bytes.
+    handed: usize,
+}
+
+impl Sending {
+    /// The next piece is asked for: of the last one the client has taken some, or soon will.
+    fn was_taken(&mut self) {
+        self.taken += std::mem::take(&mut self.handed);
+    }
+
+    /// A piece was handed over, or none because there is none yet. A short one that is the last may
+    /// wait as long as the connection lives.
+    fn hand_over(&mut self, piece: Option<usize>, is_last: bool) {
+        match piece {
+            Some(bytes) if !is_last || bytes > limits::REPLY_UNWATCHED_BYTES_MAX => {
+                self.handed = bytes;
+                self.since.get_or_insert_with(Instant::now);
+            }
+            _ => *self = Self::default(),
+        }
+    }
 }
 
 impl Streams {
@@ -229,20 +257,33 @@ impl Streams {
         !self.moved.replace(false) && self.running.get() == 0
     }
 
-    /// Whether the client has taken too little of a reply since the last call. `sent_bytes` is what
-    /// it has taken on the whole connection.
-    fn is_stalled(&self, replies: &Replies, sent_bytes: usize) -> bool {
+    /// Gives when to look again, each reply after a `stretch` of its own. `None`: the client has
+    /// taken too little of one in such a time.
+    fn look(&self, replies: &Replies, (now, stretch): (Instant, Duration)) -> Option<Instant> {
         let least = replies.least_bytes();
+        let mut next = now + stretch;
+        for sending in self.sending.borrow_mut().values_mut() {
+            let Some(since) = sending.since else { continue };
+            if since + stretch > now {
+                next = next.min(since + stretch);
+                continue;
+            }
+            if std::mem::take(&mut sending.taken) < least {
+                return None;
+            }
+            sending.since = Some(now);
+        }
+        Some(next)
+    }
+
+    /// Whether the client has left the end of a reply for more than the time between two calls, and
+    /// has taken too little since the last one. `sent_bytes` is what it took on the whole
+    /// connection.
+    fn has_stalled_tails(&self, replies: &Replies, sent_bytes: usize) -> bool {
         let earlier = 1 - self.turn.get();
         let has_old_tail = self.tails.0[earlier].load(Ordering::Relaxed) > 0;
         self.turn.set(earlier);
-        if has_old_tail && sent_bytes < least {
-            return true;
-        }
-        self.sending.borrow_mut().values_mut().any(|sending| {
-            let taken = std::mem::take(&mut sending.taken);
-            std::mem::replace(&mut sending.was_seen, true) && taken < least
-        })
+        has_old_tail && sent_bytes < replies.least_bytes()
     }
 
     /// The last piece of a reply, counted until h2 has let go of it.
@@ -296,8 +337,8 @@ impl Drop for Running {
     }
 }
 
-/// A body that is handed over in pieces, so that it shows how much of it the client takes. h2 asks
-/// for a piece only when the client's window has room.
+/// A body that is handed over in pieces, so that it shows how much of it the client takes. hyper
+/// asks for a piece before the client's window has room for it, and for the next one when it has.
 struct Paced {
     body: Outgoing,
     id: u64,
@@ -315,6 +356,15 @@ impl Body for Paced {
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let polled = self.body.poll_bytes(cx, limits::STREAM_SEND_BYTES_MAX);
+        let is_last = self.body.is_end_stream();
+        if let Some(sending) = self.streams.sending.borrow_mut().get_mut(&self.id) {
+            sending.was_taken();
+            let piece = match &polled {
+                Poll::Ready(Some(Ok(piece))) => Some(piece.len()),
+                Poll::Ready(_) | Poll::Pending => None,
+            };
+            sending.hand_over(piece, is_last);
+        }
         let Poll::Ready(next) = polled else { return Poll::Pending };
         Poll::Ready(match next {
             None => {
@@ -324,10 +374,6 @@ impl Body for Paced {
             Some(Err(error)) => Some(Err(error)),
             Some(Ok(piece)) => {
                 self.streams.moved.set(true);
-                if let Some(sending) = self.streams.sending.borrow_mut().get_mut(&self.id) {
-                    sending.taken += piece.len();
-                }
-                let is_last = self.body.is_end_stream();
                 Some(Ok(Frame::data(if is_last { self.streams.tail(piece) } else { piece })))
             }
         })
@@ -371,18 +417,41 @@ mod tests {
         }
     }
 
+    const STRETCH: Duration = Duration::from_secs(30);
+
+    /// Whether a look so many stretches from now finds nothing wrong.
+    fn is_fine(streams: &Streams, replies: &Replies, stretches: u32) -> bool {
+        streams.look(replies, (Instant::now() + stretches * STRETCH, STRETCH)).is_some()
+    }
+
     #[test]
-    fn a_reply_that_is_not_taken_stalls_after_a_full_stretch() {
+    fn a_reply_that_is_not_taken_stalls_after_a_stretch_of_its_own() {
         let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
         let large = Bytes::from(vec![0; 4 * limits::STREAM_SEND_BYTES_MAX]);
         let mut body = streams.begin().reply(Outgoing::from(large));
-        assert!(!streams.is_stalled(&replies, 0), "it has just begun");
+        assert!(is_fine(&streams, &replies, 1), "nothing was handed over");
         assert_eq!(piece(&mut body), limits::STREAM_SEND_BYTES_MAX);
-        assert!(!streams.is_stalled(&replies, 0), "a piece was taken");
-        assert!(streams.is_stalled(&replies, 0));
+        let next = streams.look(&replies, (Instant::now(), STRETCH)).unwrap();
+        assert!(next <= Instant::now() + STRETCH, "it has just begun");
+        assert_eq!(piece(&mut body), limits::STREAM_SEND_BYTES_MAX);
+        assert!(is_fine(&streams, &replies, 1), "a piece was taken");
+        assert!(!is_fine(&streams, &replies, 2));
         drop(body);
-        assert!(!streams.is_stalled(&replies, 0));
+        assert!(is_fine(&streams, &replies, 3));
         assert!(streams.sending.borrow().is_empty());
+    }
+
+    #[test]
+    fn a_client_that_took_all_there_is_is_not_stalled() {
+        let (streams, replies) = (Rc::new(Streams::default()), Replies::new(usize::MAX));
+        let (sender, coming) = tokio::sync::mpsc::channel(1);
+        let mut body = streams.begin().reply(Outgoing::pieces(coming, None));
+        sender.try_send(Ok(Bytes::from_static(b"event"))).unwrap();
+        assert_eq!(piece(&mut body), 5);
+        assert!(!is_fine(&streams, &replies, 1), "it waits for its client");
+        sender.try_send(Ok(Bytes::from_static(b"event"))).unwrap();
+        assert_eq!([piece(&mut body), piece(&mut body)], [5, 0]);
+        assert!(is_fine(&streams, &replies, 1) && is_fine(&streams, &replies, 2));
     }
 
     #[test]
@@ -394,12 +463,13 @@ mod tests {
             panic!("no piece");
         };
         drop(body);
-        assert!(!streams.is_stalled(&replies, 0), "it has just begun");
-        assert!(!streams.is_stalled(&replies, limits::WRITE_BYTES_MIN), "others are taken");
-        assert!(!streams.is_stalled(&replies, 0), "those handed over since");
-        assert!(streams.is_stalled(&replies, limits::WRITE_BYTES_MIN - 1));
+        let is_stalled = |sent| streams.has_stalled_tails(&replies, sent);
+        assert!(!is_stalled(0), "it has just begun");
+        assert!(!is_stalled(limits::WRITE_BYTES_MIN), "others are taken");
+        assert!(!is_stalled(0), "those handed over since");
+        assert!(is_stalled(limits::WRITE_BYTES_MIN - 1));
         drop(held);
-        assert!(!(0..3).any(|_| streams.is_stalled(&replies, 0)));
+        assert!(!(0..3).any(|_| is_stalled(0)));
     }
 
     #[test]

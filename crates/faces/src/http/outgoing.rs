@@ -4,8 +4,9 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// See the module.
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub(crate) enum Outgoing {
 #[derive(Debug)]
 pub(crate) struct Pieces {
     coming: mpsc::Receiver<io::Result<Bytes>>,
+    /// Told when a piece is wanted, by whoever waits for that.
+    wanted: Option<Rc<Notify>>,
+    /// Whether the next piece was asked for.
+    is_wanted: bool,
     /// What came and was not asked for yet.
     ready: Bytes,
     /// Bytes that are still to come, if that is known.
@@ -42,7 +47,17 @@ impl<B: Into<Bytes>> From<B> for Outgoing {
 impl Outgoing {
     /// Pieces that somebody sends, until that one is dropped or there were `left` bytes.
     pub(crate) fn pieces(coming: mpsc::Receiver<io::Result<Bytes>>, left: Option<u64>) -> Self {
-        Self::Pieces(Pieces { coming, ready: Bytes::new(), left })
+        Self::Pieces(Pieces { coming, wanted: None, is_wanted: false, ready: Bytes::new(), left })
+    }
+
+    /// The same, which tells `wanted` once for each piece when it is waited for.
+    pub(crate) fn wanted_pieces(
+        coming: mpsc::Receiver<io::Result<Bytes>>,
+        wanted: Rc<Notify>,
+        left: u64,
+    ) -> Self {
+        let (wanted, ready, left) = (Some(wanted), Bytes::new(), Some(left));
+        Self::Pieces(Pieces { coming, wanted, is_wanted: false, ready, left })
     }
 
     /// The bytes, if they are there; none of what comes in pieces.
@@ -84,7 +99,13 @@ impl Pieces {
             if self.left == Some(0) {
                 return Poll::Ready(None);
             }
+            if let Some(wanted) = &self.wanted
+                && !std::mem::replace(&mut self.is_wanted, true)
+            {
+                wanted.notify_one();
+            }
             let Poll::Ready(piece) = self.coming.poll_recv(cx) else { return Poll::Pending };
+            self.is_wanted = false;
             self.ready = match (piece, self.left) {
                 (None, None) => return Poll::Ready(None),
                 (None, Some(left)) => {

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::live::Live;
 use crate::observe::access_log::Entry;
 use crate::observe::{Kind, Method, Visit, request};
-use crate::problem::{self, Problem};
+use crate::problem::Problem;
 use crate::reactor::Reactor;
 use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::http::request::Parts;
@@ -43,10 +43,11 @@ pub(crate) async fn respond(
         admit(&note.principal, visit, parts.uri.path())?;
         Ok(asker)
     });
-    let mut response = match admitted {
+    let response = match admitted {
         Ok(asker) => settle(parts, body, (visit, &note.principal), (&asker, connection)).await,
         Err(problem) => reply::write(Err(problem), parts),
     };
+    let mut response = counted(response, visit.method, reactor);
     if note.principal.token_id().is_some() {
         keep_private(response.headers_mut());
     }
@@ -142,33 +143,27 @@ async fn settle(
     if let Some(served) = served {
         live::inject(&mut response, &served);
     }
-    // What comes in pieces is counted piece by piece.
-    let bytes = match response.body() {
-        Outgoing::Whole(bytes) => bytes.len() as u64,
-        Outgoing::Pieces(_) => 0,
-    };
-    if bytes <= limits::REPLY_UNCOUNTED_BYTES_MAX as u64 || visit.method == Method::Head {
-        return response;
-    }
-    counted(response, visit.method == Method::Get, connection)
+    response
 }
 
-/// Counts a reply that is large enough to matter while it is sent. One that can be refused is, when
-/// there are too many.
-fn counted(
-    response: Response<Outgoing>,
-    may_refuse: bool,
-    connection: &Connection,
-) -> Response<Outgoing> {
+/// Counts a reply that is large enough to matter while it is sent, whatever it is. One that can be
+/// refused is, when there are too many.
+fn counted(response: Response<Outgoing>, method: Method, reactor: &Reactor) -> Response<Outgoing> {
+    let is_large = match response.body() {
+        Outgoing::Whole(bytes) => bytes.len() > limits::REPLY_UNCOUNTED_BYTES_MAX,
+        // Counted piece by piece where it is made.
+        Outgoing::Pieces(_) => false,
+    };
+    if !is_large || method == Method::Head {
+        return response;
+    }
     let (head, body) = response.into_parts();
-    let body = body.into_whole();
-    match connection.reactor.replies.count(body, !may_refuse) {
+    match reactor.replies.count(body.into_whole(), method != Method::Get) {
         Ok(body) => Response::from_parts(head, Outgoing::from(body)),
-        Err(_) => {
-            let detail = "too many replies wait for clients that take them slowly; try again";
+        Err(too_many) => {
             let mut headers = head.headers;
             headers.clear();
-            reply::problem(Problem::new(problem::Kind::Busy, detail), headers)
+            reply::problem(too_many.into(), headers)
         }
     }
 }

@@ -157,6 +157,8 @@ pub(crate) struct Meter {
     pub abandoned: AtomicUsize,
     /// Bytes of request bodies in memory.
     pub body_bytes: AtomicUsize,
+    /// Bytes of replies that wait for their clients.
+    pub reply_bytes: AtomicUsize,
     /// Requests on the threads that may block, and those that wait for one.
     pub off_thread: AtomicUsize,
 }
@@ -168,6 +170,7 @@ impl Meter {
             requests: (0..slots).map(|_| Durations::default()).collect(),
             abandoned: AtomicUsize::new(0),
             body_bytes: AtomicUsize::new(0),
+            reply_bytes: AtomicUsize::new(0),
             off_thread: AtomicUsize::new(0),
         }
     }

@@ -150,10 +150,13 @@ fn memory(page: &mut Exposition, observer: &Observer, stats: &Stats, measures: &
     page.family("sarsen_memory_bytes", Sort::Gauge, "bytes", "Memory in use, by use.");
     page.sample("", &[("use", "documents")], stats.memory_bytes);
     page.sample("", &[("use", "bodies")], sum(observer, |meter| &meter.body_bytes));
+    page.sample("", &[("use", "replies")], sum(observer, |meter| &meter.reply_bytes));
     page.family("sarsen_memory_max_bytes", Sort::Gauge, "bytes", "As much as may be, by use.");
     page.sample("", &[("use", "documents")], stats.memory_bytes_max);
     let bodies = limits::BODY_MEMORY_BYTES_MAX * observer.meters.len();
     page.sample("", &[("use", "bodies")], bodies);
+    let replies = limits::REPLY_MEMORY_BYTES_MAX * observer.meters.len();
+    page.sample("", &[("use", "replies")], replies);
     page.counter(
         "sarsen_engine_reads",
         "",

@@ -41,6 +41,7 @@ mod services;
 mod site;
 mod slow;
 mod smuggling;
+mod stalled;
 mod tls;
 mod tools;
 mod tx;

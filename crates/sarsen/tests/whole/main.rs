@@ -53,6 +53,7 @@ mod scenarios;
 mod service;
 mod siege;
 mod space;
+mod stalled;
 mod tasks;
 mod tasks_command;
 mod tokens;
