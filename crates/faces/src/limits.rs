@@ -347,6 +347,10 @@ pub const FEED_MEMORY_BYTES_MAX: usize = 8 << 20;
 /// looked at.
 pub const FEED_POSITION_EVERY: Duration = Duration::from_secs(5);
 
+/// Batches of the log, of about 1 MiB each, that a page of the feed looks through for commits that
+/// it tells. More: the page is empty, and says that there is more.
+pub const FEED_PAGE_BATCHES_MAX: usize = 8;
+
 /// Collections that one stream or page names. More: 400.
 pub const FEED_COLLECTIONS_MAX: usize = 32;
 

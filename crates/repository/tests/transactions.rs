@@ -7,6 +7,7 @@ use repository::{
 use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -313,6 +314,51 @@ fn the_lane_holds_back_whoever_would_write_what_it_reserved() {
         .unwrap();
     assert_eq!(read(&repository, "b").as_deref(), Some("1"));
     write(&repository, "b", "2");
+}
+
+/// It is told to whom it lost, and not that somebody else goes first.
+#[test]
+fn a_commit_in_turn_waits_for_the_lane_and_then_wins_or_loses() {
+    for reads in [true, false] {
+        let place = Place::new();
+        let repository = &*place.open_only();
+        thread::scope(|scope| {
+            let mut waiting = None;
+            let mut tries = 0;
+            repository
+                .run(|transaction| {
+                    tries += 1;
+                    get(transaction, "b");
+                    put(transaction, "b", "1");
+                    let mut other = repository.begin().unwrap();
+                    if tries <= repository::limits::OPTIMISTIC_TRIES {
+                        put(&mut other, "b", "0");
+                        other.commit().unwrap();
+                        return Ok(());
+                    }
+                    // This one is in the lane, and holds what the other is about to write.
+                    if reads {
+                        get(&mut other, "b");
+                    }
+                    put(&mut other, "b", "2");
+                    let mut probe = repository.begin().unwrap();
+                    put(&mut probe, "b", "3");
+                    assert!(matches!(probe.commit().unwrap(), Outcome::HeldBack));
+                    waiting = Some(scope.spawn(move || other.commit_in_turn().unwrap()));
+                    // It is held back within this time, or comes later with the same outcome.
+                    thread::sleep(Duration::from_millis(100));
+                    Ok::<_, Infallible>(())
+                })
+                .unwrap();
+            let outcome = waiting.expect("somebody waits").join().unwrap();
+            match reads {
+                true => assert!(matches!(outcome, Outcome::Conflict(_)), "{outcome:?}"),
+                false => assert!(matches!(outcome, Outcome::Committed(_)), "{outcome:?}"),
+            }
+            let expected = if reads { "1" } else { "2" };
+            assert_eq!(read(repository, "b").as_deref(), Some(expected));
+        });
+    }
 }
 
 #[test]

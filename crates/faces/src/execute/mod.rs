@@ -82,7 +82,7 @@ enum End {
     Failed(gem::Failure),
     /// It lost, and wants to know to whom.
     Lost(Conflict),
-    /// The serial lane has its documents, and it does not want to wait.
+    /// The serial lane has its documents, and its turn there was given up.
     HeldBack,
 }
 
@@ -153,7 +153,7 @@ fn is_over_own(conflict: &Conflict) -> bool {
     conflict.documents.iter().any(|contested| contested.collection.is_system())
 }
 
-/// One try, and the report if it lost.
+/// One try, and the report if it lost. It waits for those whose turn it is.
 fn run_once(repository: &Repository, body: &mut impl Body) -> RunResult {
     let tx = repository.begin().map_err(|error| End::Refused(RunError::Begin(error)))?;
     let (wait_for, time) = (tx.view(), tx.time());
@@ -163,7 +163,7 @@ fn run_once(repository: &Repository, body: &mut impl Body) -> RunResult {
     let done = |wait_for, committed| {
         Ok(Ran { value, wait_for, time, committed, durability, conflicts: 0 })
     };
-    match tx.commit().map_err(|error| End::Refused(RunError::Commit(error)))? {
+    match tx.commit_in_turn().map_err(|error| End::Refused(RunError::Commit(error)))? {
         repository::Outcome::Committed(number) => done(number, Some(number)),
         repository::Outcome::Unchanged(view) => done(view, None),
         repository::Outcome::Conflict(conflict) => Err(End::Lost(conflict)),

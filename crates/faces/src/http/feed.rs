@@ -6,7 +6,7 @@ use crate::feed::event::Filter;
 use crate::feed::stream::Stream;
 use crate::http::outgoing::Outgoing;
 use crate::http::{accept, bearer};
-use crate::limits::FEED_COLLECTIONS_MAX;
+use crate::limits::{FEED_COLLECTIONS_MAX, FEED_PAGE_BATCHES_MAX};
 use crate::problem::{Kind, Problem};
 use crate::reactor::Reactor;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, VARY};
@@ -159,31 +159,39 @@ fn gone(oldest: CommitNumber, reactor: &Reactor) -> Problem {
     Problem::new(Kind::FeedGone, detail).with("after", oldest.0)
 }
 
-/// What is there, up to about 1 MiB of the log.
+/// What is there, up to about 1 MiB of the log; more of it while nothing of that is told.
 async fn page(
     after: CommitNumber,
     filter: Filter,
     reactor: &Rc<Reactor>,
 ) -> Result<Response<Outgoing>, Problem> {
     let reader = reactor.repository.log(after);
-    let observer = Arc::clone(&reactor.observer);
+    let (observer, repository) = (Arc::clone(&reactor.observer), Arc::clone(&reactor.repository));
     let told = reactor.off_thread(move || {
         let mut reader: LogReader = reader;
-        let records = reader.take()?;
         let mut text = "{\"commits\":[".to_owned();
         let mut events = 0;
-        for record in &records {
-            let rendered = observer.feeds.render(record).map_err(|why| unreadable(&why))?;
-            let length = text.len();
-            if events > 0 {
-                text.push(',');
+        let mut has_more = true;
+        for _ in 0..FEED_PAGE_BATCHES_MAX {
+            for record in &reader.take()? {
+                let rendered = observer.feeds.render(record).map_err(|why| unreadable(&why))?;
+                let length = text.len();
+                if events > 0 {
+                    text.push(',');
+                }
+                match rendered.append(&filter, &mut text) {
+                    true => events += 1,
+                    false => text.truncate(length),
+                }
             }
-            match rendered.append(&filter, &mut text) {
-                true => events += 1,
-                false => text.truncate(length),
+            has_more = reader.position() < repository.log_end();
+            // What was read may be nothing that this reader is told of.
+            if events > 0 || !has_more {
+                break;
             }
         }
-        text.push_str(&format!("],\"next\":{}}}", reader.position()));
+        let next = reader.position();
+        text.push_str(&format!("],\"next\":{next},\"more\":{has_more}}}"));
         observer.feeds.count(events, text.len());
         Ok(text)
     });

@@ -23,7 +23,7 @@ use hyper::{Method, Response, StatusCode, Uri};
 use query::Listed;
 use repository::{CommitNumber, Document, Durability, MediaType, Timestamp};
 use std::io::Write;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Writes what the request came to. Its header map is used for the reply: hyper parses the next
 /// request into the header map of this reply, so that saves an allocation each time.
@@ -219,11 +219,13 @@ pub(super) fn etag(version: CommitNumber) -> HeaderValue {
     HeaderValue::from_bytes(&text[..text.len() - left]).expect("digits and quotes are allowed")
 }
 
-/// What a reply that was read at `seen` tells of what was written at `updated`.
+/// What a reply that was read at `seen` tells of what was written at `updated`. Never later than
+/// the machine's clock, which Date tells (RFC 9110 §8.8.2.1): that may have been set back since.
 pub(super) fn last_modified(updated: Timestamp, seen: Timestamp) -> HeaderValue {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     // The last second of the year 9999: HTTP dates have no later one.
     const LAST_S: u64 = 253_402_300_799;
-    let second = preconditions::last_modified_s(updated, seen).min(LAST_S);
+    let second = preconditions::last_modified_s(updated, seen).min(LAST_S).min(now);
     let time = UNIX_EPOCH + Duration::from_secs(second);
     let text = httpdate::fmt_http_date(time);
     HeaderValue::try_from(text).expect("a date is printable ASCII")

@@ -4,7 +4,7 @@
 use crate::patience::PATIENCE;
 use crate::site::{Client, Site, bare, get, put, until};
 use crate::tools;
-use faces::limits::FEED_READERS_MAX;
+use faces::limits::{FEED_PAGE_BATCHES_MAX, FEED_READERS_MAX};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -149,6 +149,35 @@ fn a_stream_goes_on_where_it_broke() {
     site.put("/db/notes/new", "1");
     assert_eq!(page(&site, &next)["commits"][0]["changes"][0]["key"], "new");
     assert_eq!(page(&site, "/feed")["commits"], serde_json::json!([]), "from now on");
+}
+
+/// A reader of one collection goes through megabytes of another, which it is not told of.
+#[test]
+fn an_empty_page_says_whether_there_is_more() {
+    let site = Site::start();
+    let body = format!("\"{}\"", "x".repeat(1 << 20));
+    // Each page looks through so much and no more.
+    (0..FEED_PAGE_BATCHES_MAX + 3).for_each(|i| drop(site.put(&format!("/db/large/{i}"), &body)));
+    site.put("/db/notes/last", "1");
+    let (mut after, mut pages, mut told) = (0, 0, Vec::new());
+    loop {
+        let page = page(&site, &format!("/db/notes?feed&after={after}"));
+        pages += 1;
+        told.extend(page["commits"].as_array().unwrap().iter().flat_map(places));
+        let next = page["next"].as_u64().unwrap();
+        if page["more"] == false {
+            break;
+        }
+        assert!(next > after, "it gets on: {page}");
+        after = next;
+    }
+    assert_eq!(told, ["notes/last"]);
+    assert!(pages >= 2, "{pages} pages");
+    // What is there is told at once, however little it is, and nothing is more than all.
+    let all = page(&site, "/db/notes?feed&after=0");
+    assert_eq!(all["more"], true, "{all}");
+    let end = page(&site, "/feed");
+    assert_eq!((&end["commits"], &end["more"]), (&serde_json::json!([]), &false.into()));
 }
 
 #[test]

@@ -54,6 +54,20 @@ impl Transaction {
         self.decide(false)
     }
 
+    /// As `commit`, for a caller that wants to know of a conflict and of nothing else: where the
+    /// serial lane has its documents, it waits for its turn there, after which it has lost or
+    /// nobody is in its way. May block. Held back all the same: it was abandoned meanwhile.
+    pub fn commit_in_turn(mut self) -> Result<Outcome, CommitError> {
+        match self.decide(false)? {
+            Outcome::HeldBack => {
+                let store = Arc::clone(&self.store);
+                let turn = store.lane.enter();
+                self.decide(turn.is_held())
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
     /// As `commit`; `in_lane` says that the caller is in the serial lane.
     pub(crate) fn decide(&mut self, in_lane: bool) -> Result<Outcome, CommitError> {
         let reads = std::mem::take(&mut self.read_size.documents) as u64;
