@@ -6,6 +6,7 @@ use crate::errors::Poisoned;
 use crate::hot::{Cell, Held};
 use crate::store::Store;
 use crate::views::{EnginePin, View};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,9 +21,15 @@ pub(crate) enum CheckpointError {
     NoRoom { needed: u64, free: u64 },
 }
 
-/// What a checkpoint takes beside its documents, and a merge beside its tables, in bytes: filters,
-/// tables of contents, names.
-const OVERHEAD_BYTES: u64 = 1 << 20;
+/// What a checkpoint of so many bytes of documents may take on disk, and a merge of so many bytes
+/// of tables: filters, tables of contents and names as well. Little more for little, since on a
+/// small disk that is full only a small checkpoint can make room.
+fn with_overhead(bytes: u64) -> u64 {
+    bytes.saturating_add(bytes / 16).saturating_add(256 << 10)
+}
+
+/// What a row in a table takes beside its key and its body, at most and on average, in bytes.
+const ROW_OVERHEAD_BYTES: u64 = 96;
 
 /// Brings the engine to the newest view.
 pub(crate) fn checkpoint(store: &Store) -> Result<(), CheckpointError> {
@@ -111,8 +118,12 @@ fn write(
     changed: &[Arc<Cell>],
 ) -> Result<(), CheckpointError> {
     // One that fails half way keeps what it has written until the next opening.
-    let needed = changed.iter().map(|cell| cell.bytes() as u64).sum::<u64>() + OVERHEAD_BYTES;
     let free = store.tranlog.space().look().unwrap_or(u64::MAX);
+    let mut needed = with_overhead(changed.iter().map(|cell| cell.bytes() as u64).sum());
+    if needed > free {
+        // What memory holds of deleted documents is not written.
+        needed = with_overhead(changed.iter().map(|cell| row_bytes(cell, view)).sum());
+    }
     // The engine must never be ahead of the log. Asked first: a poisoned log must not cost tables.
     if needed > free || !store.tranlog.wait_synced(state.commit)? {
         return Err(CheckpointError::NoRoom { needed, free });
@@ -140,12 +151,39 @@ pub(crate) fn ingest(
     Ok(())
 }
 
+/// What of a document a checkpoint writes, in bytes.
+fn row_bytes(cell: &Cell, view: &View) -> u64 {
+    let body = version_at(cell, view.number).map_or(0, |document| document.body.len());
+    (cell.key.as_str().len() + body) as u64 + ROW_OVERHEAD_BYTES
+}
+
 fn version_at(cell: &Cell, view: CommitNumber) -> Option<Arc<Document>> {
     match cell.at(view) {
         Held::Version(document) => document,
         // Listed documents stay in memory until they are in the engine; see `Collection::evict`.
         Held::Elsewhere => unreachable!("a changed document left memory before its checkpoint"),
     }
+}
+
+/// Whether everything can be merged: what it holds has room a second time. On a disk that is full
+/// of deleted documents that is known only once those that are left have been counted.
+fn has_room_to_merge(store: &Store) -> Result<bool, EngineError> {
+    let Some(free) = store.tranlog.space().look() else { return Ok(true) };
+    if free > with_overhead(store.engine.disk_bytes()) {
+        return Ok(true);
+    }
+    let oldest = store.views.oldest_tables();
+    let is_seen = oldest != store.views.engine();
+    if is_seen || !store.tranlog.space().is_tight() {
+        return Ok(false);
+    }
+    let mut rows = 0;
+    let count = &mut |_: u32, key: &str, document: Arc<Document>| {
+        rows += (key.len() + document.body.len()) as u64 + ROW_OVERHEAD_BYTES;
+        if with_overhead(rows) < free { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    store.engine.scan(oldest, count).map_err(|e| EngineError(e.to_string()))?;
+    Ok(with_overhead(rows) < free)
 }
 
 /// Gives back the space of tables that no view reads any more.
@@ -158,9 +196,7 @@ pub(crate) fn release(store: &Store) -> Result<(), EngineError> {
 /// checkpoints go on meanwhile.
 pub(crate) fn compact(store: &Store, is_idle: bool) -> Result<(), EngineError> {
     let _work = store.compaction.lock();
-    // Merging everything needs room for all of it a second time.
-    let all = store.engine.disk_bytes() + OVERHEAD_BYTES;
-    let is_idle = is_idle && store.tranlog.space().look().is_none_or(|free| free > all);
+    let is_idle = is_idle && has_room_to_merge(store)?;
     while store.engine.compact(store.views.oldest_tables(), is_idle)? {
         // Views that open from now on read from the merged tables.
         store.refresh_engine(CommitNumber(0));

@@ -10,6 +10,15 @@ use std::path::Path;
 /// The unit of a synchronous write; a torn write tears at such borders at worst.
 pub const BLOCK_BYTES: usize = 4096;
 
+/// The room on a file system, as far as this process may use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskRoom {
+    /// Bytes that may still be filled.
+    pub free_bytes: u64,
+    /// Bytes that could be filled if nothing else were there.
+    pub all_bytes: u64,
+}
+
 /// Names and files. A name that was made, changed or removed survives a power cut only once its
 /// folder is synced; the content of a file, once the file is.
 pub trait Disk: Send + Sync {
@@ -40,8 +49,8 @@ pub trait Disk: Send + Sync {
     /// Removes a file.
     fn remove(&self, file: &Path) -> io::Result<()>;
 
-    /// How many bytes this process may still fill on the file system of a folder.
-    fn free_bytes(&self, folder: &Path) -> io::Result<u64>;
+    /// The room on the file system of a folder.
+    fn room(&self, folder: &Path) -> io::Result<DiskRoom>;
 
     /// Removes a folder, which is empty.
     fn remove_folder(&self, folder: &Path) -> io::Result<()>;
@@ -121,9 +130,14 @@ impl Disk for Files {
         std::fs::remove_file(file)
     }
 
-    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
+    fn room(&self, folder: &Path) -> io::Result<DiskRoom> {
         let room = rustix::fs::statvfs(folder)?;
-        Ok(room.f_bavail.saturating_mul(room.f_frsize))
+        let kept_for_root = room.f_bfree.saturating_sub(room.f_bavail);
+        let bytes = |blocks: u64| blocks.saturating_mul(room.f_frsize);
+        Ok(DiskRoom {
+            free_bytes: bytes(room.f_bavail),
+            all_bytes: bytes(room.f_blocks.saturating_sub(kept_for_root)),
+        })
     }
 
     fn remove_folder(&self, folder: &Path) -> io::Result<()> {

@@ -113,7 +113,7 @@ pub mod parts {
     pub use crate::at_rest::{
         AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
     };
-    pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, Files, Lock};
+    pub use crate::disk::{BLOCK_BYTES, Disk, DiskFile, DiskRoom, Files, Lock};
     pub use crate::engine::open_engine;
     pub use crate::stepped::{
         ClearAtRest, Log, LogFollower, OpenAtRest, Parts, RestoreParts, Stepped, SteppedArchive,

@@ -15,7 +15,7 @@ use crate::expired::{Keeping, Kept};
 use crate::folder::Folder;
 use crate::hot::Hot;
 use crate::lane::Lane;
-use crate::limits::{MEMORY_BYTES_MIN, VOLATILE_COMMITS_MAX};
+use crate::limits::{MEMORY_BYTES_MIN, RESERVE_BYTES, VOLATILE_COMMITS_MAX};
 use crate::name::CollectionName;
 use crate::range::Direction;
 use crate::record::{self, Change, Write};
@@ -56,6 +56,8 @@ pub(crate) struct Ground {
     pub kept: Kept,
     /// How much of the log is kept.
     pub retention: Retention,
+    /// What is to stay free on the disk.
+    pub reserve_bytes: u64,
 }
 
 /// How `--memory` is divided. The rest is for write buffers, tables being written, and memory that
@@ -77,6 +79,7 @@ impl Ground {
             has_threads: true,
             kept: Kept::Nothing,
             retention: Retention::default(),
+            reserve_bytes: RESERVE_BYTES,
         }
     }
 }
@@ -114,6 +117,7 @@ pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recover
         last,
         sizes: ground.sizes,
         retention: ground.retention,
+        reserve_bytes: ground.reserve_bytes,
     };
     let begin = if ground.has_threads { Tranlog::start } else { Tranlog::stepped };
     let tranlog = begin(folder.tranlog(), start).map_err(|source| {

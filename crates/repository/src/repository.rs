@@ -2,13 +2,13 @@
 
 use crate::checkpoint::{self, CheckpointError};
 use crate::contention::ContendedDocument;
-use crate::document::CommitNumber;
+use crate::document::{CommitNumber, Timestamp};
 use crate::durations::DurationCounts;
 use crate::ended;
 use crate::errors::{BeginError, CloseError, OpenError, Poisoned};
 use crate::expired::Kept;
 use crate::hot::Collection;
-use crate::limits::SEGMENTS_BEFORE_CHECKPOINT;
+use crate::limits::{RESERVE_BYTES, SEGMENTS_BEFORE_CHECKPOINT};
 use crate::name::CollectionName;
 use crate::recovery::{self, Ground, Opened};
 use crate::snapshot::{Snapshot, SnapshotError};
@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to open a repository.
+#[derive(Clone)]
 pub struct Options {
     /// The data folder; made if missing.
     pub folder: PathBuf,
@@ -32,12 +33,23 @@ pub struct Options {
 }
 
 /// What is in force from the first moment of an opening.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Opening {
     /// What is left alone when it has expired.
     pub kept: Kept,
     /// How much of the log is kept.
     pub retention: Retention,
+    /// How many bytes are to stay free on the disk: with less, writes are refused, and what only
+    /// removes is not. 0: writes are not refused before the disk is full. A small disk keeps less
+    /// free than this (`docs/transactions.md`, "Space").
+    pub reserve_bytes: u64,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        let (kept, retention) = (Kept::default(), Retention::default());
+        Self { kept, retention, reserve_bytes: RESERVE_BYTES }
+    }
 }
 
 /// What opening found.
@@ -140,8 +152,8 @@ impl Repository {
         options: Options,
         opening: Opening,
     ) -> Result<(Arc<Self>, Recovery), OpenError> {
-        let Opening { kept, retention } = opening;
-        let ground = Ground { kept, retention, ..Ground::real(&options) };
+        let Opening { kept, retention, reserve_bytes } = opening;
+        let ground = Ground { kept, retention, reserve_bytes, ..Ground::real(&options) };
         let (opened, recovery) = Self::open_store(&options, ground)?;
         let Opened { store, replayed_bytes, .. } = opened;
         let steward = Steward::start(&store, replayed_bytes).map_err(|source| {
@@ -208,10 +220,9 @@ impl Repository {
         self.store.tranlog.wait_durable(number)
     }
 
-    /// Sets how many bytes are to stay free on the disk: with less, writes are refused, and what
-    /// only removes is not. 0 switches that off. [`crate::limits::RESERVE_BYTES`] until it is set.
-    pub fn set_reserve(&self, bytes: u64) {
-        self.store.tranlog.space().set_reserve(bytes);
+    /// The time of the latest view or commit: no view is earlier.
+    pub fn time(&self) -> Timestamp {
+        self.store.views.time()
     }
 
     /// Figures now.

@@ -4,27 +4,65 @@
 //! Nobody asks the disk while a commit is decided: threads look at it from time to time, and a
 //! commit sees what they saw.
 
-use crate::disk::Disk;
-use crate::limits::{RESERVE_BYTES, RESERVE_MARGIN_DIVISOR};
+use crate::disk::{Disk, DiskRoom};
+use crate::limits::{RESERVE_MARGIN_DIVISOR, UNSYNCED_BYTES_MAX};
 use parking_lot::Mutex;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// What is to stay free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reserve {
+    /// As was asked for; 0: writes are not refused before the disk is full.
+    pub bytes: u64,
+    /// How large the log's segments are.
+    pub segment_bytes: u64,
+}
+
+impl Reserve {
+    /// The segments that the log has when everything is deleted: the one that is written, and the
+    /// next.
+    const SEGMENTS_ALWAYS: u64 = 2;
+
+    /// The reserve on a disk of so many bytes: never more than half of what is left beside the
+    /// log, so that deleting can always give back what it asks for.
+    fn on(self, all_bytes: u64) -> u64 {
+        let log_bytes = Self::SEGMENTS_ALWAYS.saturating_mul(self.segment_bytes);
+        self.bytes.min(all_bytes.saturating_sub(log_bytes) / 2)
+    }
+
+    /// How much must be usable before writes are taken again: a little more than the reserve, so
+    /// that the shortage does not come and go.
+    fn end(reserve_bytes: u64) -> u64 {
+        reserve_bytes.saturating_add(reserve_bytes / RESERVE_MARGIN_DIVISOR)
+    }
+}
+
 /// See the module. Shared by the log, the steward and whoever commits.
 pub(crate) struct Space {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
+    reserve: Reserve,
+    /// The reserve on this disk, which may be smaller than was asked for.
     reserve_bytes: AtomicU64,
     /// As was seen last; `u64::MAX` if nobody could tell.
     free_bytes: AtomicU64,
-    /// Bytes of segments that nobody needs: the log gives them back when room is short.
+    /// Bytes of segments that nobody needs yet, the one that was made ahead included: one of them
+    /// will be the next, and the log gives the others back when room is short.
     spare_bytes: AtomicU64,
+    /// What is free and spare but for the log's next segment, as was seen last.
+    usable_bytes: AtomicU64,
+    /// How many segments are made or removed now: what is free and what is spare do not fit
+    /// together until that is done.
+    changes: AtomicU64,
     /// Writes are refused.
     is_short: AtomicBool,
     /// The log waits for room for its next segment.
     is_stalled: AtomicBool,
+    /// The log does not make its next segment before a checkpoint was written.
+    is_cramped: AtomicBool,
     refused: AtomicU64,
     /// Held while somebody looks, so that what was seen last is what is kept.
     looking: Mutex<()>,
@@ -33,55 +71,69 @@ pub(crate) struct Space {
 /// Why a write was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Short {
+    /// But for the log's next segment.
     pub free_bytes: u64,
     pub reserve_bytes: u64,
 }
 
 impl Space {
     /// The room on the disk of `folder`, which is looked at for the first time.
-    pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
+    pub(crate) fn new(disk: Arc<dyn Disk>, folder: PathBuf, reserve: Reserve) -> Self {
         let space = Self {
             disk,
             folder,
-            reserve_bytes: AtomicU64::new(RESERVE_BYTES),
+            reserve,
+            reserve_bytes: AtomicU64::new(reserve.bytes),
             free_bytes: AtomicU64::new(u64::MAX),
             spare_bytes: AtomicU64::new(0),
+            usable_bytes: AtomicU64::new(u64::MAX),
+            changes: AtomicU64::new(0),
             is_short: AtomicBool::new(false),
             is_stalled: AtomicBool::new(false),
+            is_cramped: AtomicBool::new(false),
             refused: AtomicU64::new(0),
             looking: Mutex::default(),
         };
         space.look();
+        let reserved = space.reserve_bytes();
+        if reserved < reserve.bytes {
+            log::warn!(
+                "the disk of {} is too small for a reserve of {} MiB beside the tranlog: {} MiB \
+                 of it are reserved",
+                space.folder.display(),
+                reserve.bytes >> 20,
+                reserved >> 20
+            );
+        }
         space
-    }
-
-    /// Sets how much is to stay free; 0: writes are not refused before the disk is full.
-    pub(crate) fn set_reserve(&self, bytes: u64) {
-        self.reserve_bytes.store(bytes, Ordering::Relaxed);
-        self.look();
     }
 
     /// Looks at the disk; gives what is free, if it can be told.
     pub(crate) fn look(&self) -> Option<u64> {
         let _looking = self.looking.lock();
-        let free = match self.disk.free_bytes(&self.folder) {
-            Ok(free) => free,
+        let DiskRoom { free_bytes: free, all_bytes: all } = match self.disk.room(&self.folder) {
+            Ok(room) => room,
             Err(error) => {
                 // Said once in a row: nothing is refused for want of a number.
                 if self.free_bytes.swap(u64::MAX, Ordering::Relaxed) != u64::MAX {
                     let folder = self.folder.display();
                     log::error!("cannot tell how much room is left in {folder}: {error}");
                 }
-                u64::MAX
+                DiskRoom { free_bytes: u64::MAX, all_bytes: u64::MAX }
             }
         };
         self.free_bytes.store(free, Ordering::Relaxed);
-        let usable = free.saturating_add(self.spare_bytes.load(Ordering::Relaxed));
-        let reserve = self.reserve_bytes();
+        let reserve = self.reserve.on(all);
+        self.reserve_bytes.store(reserve, Ordering::Relaxed);
+        let usable = match free {
+            _ if self.changes.load(Ordering::Relaxed) > 0 => self.usable_bytes(),
+            u64::MAX => u64::MAX,
+            _ => (free.saturating_add(self.spare_bytes.load(Ordering::Relaxed)))
+                .saturating_sub(self.reserve.segment_bytes),
+        };
+        self.usable_bytes.store(usable, Ordering::Relaxed);
         let was_short = self.is_short.load(Ordering::Relaxed);
-        // A little more than the reserve ends the shortage, so that it does not come and go.
-        let margin = if was_short { reserve / RESERVE_MARGIN_DIVISOR } else { 0 };
-        let is_short = usable < reserve.saturating_add(margin);
+        let is_short = usable < if was_short { Reserve::end(reserve) } else { reserve };
         if is_short != was_short {
             self.is_short.store(is_short, Ordering::Relaxed);
             tell(is_short, usable, reserve);
@@ -91,12 +143,41 @@ impl Space {
 
     /// Whether what needs room is refused.
     pub(crate) fn is_short(&self) -> bool {
-        self.is_short.load(Ordering::Relaxed) || self.is_stalled()
+        self.is_short.load(Ordering::Relaxed) || self.is_stalled() || self.is_cramped()
     }
 
-    /// Whether less is free than the reserve, whatever the log could give back.
+    /// Whether what can give room back is to do so: less is free than the reserve, whatever the
+    /// log could give back, or writes are refused. As long as they are, somebody must work on it.
     pub(crate) fn is_tight(&self) -> bool {
-        self.free_bytes() < self.reserve_bytes() || self.is_stalled()
+        self.free_bytes() < self.reserve_bytes() || self.is_short()
+    }
+
+    /// How many bytes there are for checkpoints and merges beside the log's next segment.
+    pub(crate) fn usable_bytes(&self) -> u64 {
+        self.usable_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether a checkpoint may not fit any more once the log's next segment is made: the largest
+    /// that was not written yet is about half of what was usable when it became due.
+    pub(crate) fn lacks_checkpoint_room(&self) -> bool {
+        self.is_tight() && self.usable_bytes() < self.reserve_bytes() / 4 * 3
+    }
+
+    /// Whether the log does not make its next segment before a checkpoint was written; what it was
+    /// given has room in the one that it has.
+    pub(crate) fn is_cramped(&self) -> bool {
+        self.is_cramped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_cramped(&self, is_cramped: bool) {
+        self.is_cramped.store(is_cramped, Ordering::Relaxed);
+    }
+
+    /// How much may be accepted and not written: no more than has room, even where only half of
+    /// each segment is used. Where nothing is left but the rest of a segment, little.
+    pub(crate) fn unwritten_bytes_max(&self) -> usize {
+        let room = self.reserve.segment_bytes / 64 + self.usable_bytes() / 2;
+        usize::try_from(room).unwrap_or(usize::MAX).min(UNSYNCED_BYTES_MAX)
     }
 
     /// Whether so little is left that what only keeps room occupied has to go.
@@ -106,7 +187,7 @@ impl Space {
 
     /// Whether a commit with a record can be taken; one that only `removes` needs little room.
     pub(crate) fn check(&self, removes: bool) -> Result<(), Short> {
-        if self.is_stalled() || (!removes && self.is_short()) {
+        if self.is_stalled() || self.is_cramped() || (!removes && self.is_short()) {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(self.short());
         }
@@ -126,7 +207,7 @@ impl Space {
 
     /// What is free and what is to be.
     pub(crate) fn short(&self) -> Short {
-        Short { free_bytes: self.free_bytes(), reserve_bytes: self.reserve_bytes() }
+        Short { free_bytes: self.usable_bytes(), reserve_bytes: self.reserve_bytes() }
     }
 
     /// Says whether the log waits for room.
@@ -143,7 +224,18 @@ impl Space {
         }
     }
 
-    /// Says how many bytes of segments nobody needs.
+    /// Says that a segment begins to be made or removed.
+    pub(crate) fn begin_change(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says that it is, and that what is spare was told.
+    pub(crate) fn end_change(&self) {
+        self.changes.fetch_sub(1, Ordering::Relaxed);
+        self.look();
+    }
+
+    /// Says how many bytes of segments nobody needs yet.
     pub(crate) fn set_spare(&self, bytes: u64) {
         self.spare_bytes.store(bytes, Ordering::Relaxed);
     }
@@ -168,11 +260,12 @@ impl Space {
 }
 
 fn tell(is_short: bool, usable: u64, reserve: u64) {
-    let (usable, reserve) = (usable >> 20, reserve >> 20);
+    let (usable, end, reserve) = (usable >> 20, Reserve::end(reserve) >> 20, reserve >> 20);
     match is_short {
         true => log::error!(
-            "the disk is nearly full: {usable} MiB are free, {reserve} MiB are reserved; writes \
-             are refused until there is more, deletions are not"
+            "the disk is nearly full: {usable} MiB are free beside the tranlog, {reserve} MiB are \
+             reserved; writes are refused until {end} MiB are free: delete documents, which is \
+             not refused, remove other files from the disk, or serve with a smaller --reserve"
         ),
         false => log::warn!("there is room on the disk again, {usable} MiB: writes are taken"),
     }
@@ -189,7 +282,7 @@ mod tests {
     use crate::disk::{DiskFile, Files, Lock};
     use crate::document::CommitNumber;
     use crate::durability::Durability;
-    use crate::limits::SPACE_LOOK_MS;
+    use crate::limits::{RESERVE_BYTES, SPACE_LOOK_MS};
     use crate::tranlog::{Home, Retention, SegmentSizes, Start, Tranlog, Used};
     use std::path::Path;
     use std::time::{Duration, Instant};
@@ -244,10 +337,13 @@ mod tests {
             Files.remove_folder(folder)
         }
 
-        fn free_bytes(&self, _: &Path) -> io::Result<u64> {
+        fn room(&self, _: &Path) -> io::Result<DiskRoom> {
             match self.is_mute.load(Ordering::Relaxed) {
                 true => Err(io::ErrorKind::Unsupported.into()),
-                false => Ok(self.free.load(Ordering::Relaxed)),
+                false => Ok(DiskRoom {
+                    free_bytes: self.free.load(Ordering::Relaxed),
+                    all_bytes: u64::MAX,
+                }),
             }
         }
 
@@ -264,26 +360,68 @@ mod tests {
             space.look();
             (space.is_short(), space.check(false).is_ok(), space.check(true).is_ok())
         };
-        disk.free.store(RESERVE_BYTES, Ordering::Relaxed);
-        let space = Space::new(Arc::clone(&disk) as Arc<dyn Disk>, PathBuf::new());
-        assert_eq!(seen(&space, RESERVE_BYTES), (false, true, true));
-        assert_eq!(seen(&space, RESERVE_BYTES - 1), (true, false, true));
+        let of = |bytes| {
+            let reserve = Reserve { bytes, segment_bytes: BLOCK };
+            Space::new(Arc::clone(&disk) as Arc<dyn Disk>, PathBuf::new(), reserve)
+        };
+        // The log's next segment is foreseen.
+        let begin = RESERVE_BYTES + BLOCK;
+        disk.free.store(begin, Ordering::Relaxed);
+        let space = of(RESERVE_BYTES);
+        assert_eq!(seen(&space, begin), (false, true, true));
+        assert_eq!(seen(&space, begin - 1), (true, false, true));
         let margin = RESERVE_BYTES / RESERVE_MARGIN_DIVISOR;
-        assert_eq!(seen(&space, RESERVE_BYTES + margin - 1), (true, false, true));
-        assert_eq!(seen(&space, RESERVE_BYTES + margin), (false, true, true));
+        assert_eq!(seen(&space, begin + margin - 1), (true, false, true));
+        assert!(space.is_tight(), "as long as writes are refused, somebody works on it");
+        assert_eq!(seen(&space, begin + margin), (false, true, true));
         assert_eq!(space.refused(), 2);
-        // What the log can give back counts.
-        space.set_spare(10);
+        // What the log can give back counts, and its next segment once it is made.
+        space.set_spare(BLOCK + 10);
         assert_eq!(seen(&space, RESERVE_BYTES - 10), (false, true, true));
         assert_eq!(seen(&space, RESERVE_BYTES - 11), (true, false, true));
-        space.set_reserve(0);
+        // While a segment is made, what is free falls and is not yet spare.
+        assert_eq!(seen(&space, begin + margin), (false, true, true));
+        space.begin_change();
+        assert_eq!(seen(&space, 0), (false, true, true));
+        space.set_spare(begin);
+        space.end_change();
+        assert!(!space.is_short());
+        let space = of(0);
         assert_eq!(seen(&space, 0), (false, true, true));
         space.set_stalled(true);
         assert_eq!(seen(&space, 0), (true, false, false), "what only removes needs the log, too");
         disk.is_mute.store(true, Ordering::Relaxed);
-        space.set_stalled(false);
-        space.set_reserve(RESERVE_BYTES);
-        assert_eq!(seen(&space, 0), (false, true, true), "nobody can tell");
+        assert_eq!(seen(&of(RESERVE_BYTES), 0), (false, true, true), "nobody can tell");
+    }
+
+    #[test]
+    fn a_reserve_asks_for_no_more_than_deleting_gives_back() {
+        for segment_bytes in [BLOCK, 64 << 20] {
+            for (all, bytes) in (0..200).flat_map(|n| (0..20).map(move |m| (n, m))) {
+                let all = segment_bytes * all / 8;
+                let reserve = Reserve { bytes: segment_bytes * bytes / 2, segment_bytes };
+                let on = reserve.on(all);
+                // Of an empty repository there is the segment that is written and the next one.
+                let most = all.saturating_sub(2 * segment_bytes);
+                assert!(Reserve::end(on) <= most, "{reserve:?} on {all}");
+                assert!(on <= reserve.bytes && (on == reserve.bytes || on == most / 2));
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_waits_to_be_written_than_there_is_room_for() {
+        let disk = Arc::new(Narrow::default());
+        let reserve = Reserve { bytes: RESERVE_BYTES, segment_bytes: 64 << 20 };
+        let space = Space::new(Arc::clone(&disk) as Arc<dyn Disk>, PathBuf::new(), reserve);
+        let most = |free: u64| {
+            disk.free.store(free, Ordering::Relaxed);
+            space.look();
+            space.unwritten_bytes_max()
+        };
+        assert_eq!(most(RESERVE_BYTES + (64 << 20)), UNSYNCED_BYTES_MAX);
+        assert_eq!(most((64 << 20) + 100), (1 << 20) + 50);
+        assert_eq!(most(0), 1 << 20);
     }
 
     fn start(folder: &Path, disk: &Arc<Narrow>) -> Tranlog {
@@ -296,6 +434,7 @@ mod tests {
             last: CommitNumber(0),
             sizes: SegmentSizes { first_bytes: 4 * BLOCK, bytes: 4 * BLOCK },
             retention: Retention::default(),
+            reserve_bytes: RESERVE_BYTES,
         };
         Tranlog::start(home, start).unwrap()
     }

@@ -13,6 +13,7 @@ use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::errors::{CloseError, LogError, OpenError, Poisoned};
 use crate::expired::Kept;
+use crate::limits::RESERVE_BYTES;
 use crate::reap::Reaper;
 use crate::recovery::Ground;
 use crate::repository::{Options, Recovery, Repository};
@@ -35,6 +36,8 @@ pub struct Parts {
     pub sizes: SegmentSizes,
     /// How much of the log is kept.
     pub retention: Retention,
+    /// What is to stay free on the disk.
+    pub reserve_bytes: u64,
 }
 
 /// A repository that does nothing by itself. Dropping it is the death of its process.
@@ -47,10 +50,11 @@ pub struct Stepped {
 impl Stepped {
     /// Opens, or creates, the repository in `options.folder` of `parts.disk`.
     pub fn open(options: &Options, parts: Parts) -> Result<(Self, Recovery), OpenError> {
-        let Parts { disk, at_rest, sizes, retention } = parts;
+        let Parts { disk, at_rest, sizes, retention, reserve_bytes } = parts;
         let at_rest = Box::new(|_: &_| Ok(at_rest));
         let kept = Kept::Nothing;
-        let ground = Ground { disk, at_rest, sizes, has_threads: false, kept, retention };
+        let has_threads = false;
+        let ground = Ground { disk, at_rest, sizes, has_threads, kept, retention, reserve_bytes };
         let (opened, recovery) = Repository::open_store(options, ground)?;
         let repository = Repository::assemble(opened.store, None);
         let (reaper, sweeper) = (Mutex::default(), Mutex::default());
@@ -173,7 +177,8 @@ impl Log {
         scan.settle(&home)?;
         let (last_record, last) = (scan.last_record, scan.last);
         let used = scan.used;
-        let start = Start { used, checkpoint, last_record, last, sizes, retention };
+        let reserve_bytes = RESERVE_BYTES;
+        let start = Start { used, checkpoint, last_record, last, sizes, retention, reserve_bytes };
         let tranlog = Tranlog::stepped(home, start).map_err(|source| OpenError::Io {
             action: "make a tranlog segment in",
             path: folder.to_owned(),

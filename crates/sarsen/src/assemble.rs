@@ -108,9 +108,8 @@ pub fn assemble_at(
     // What expired while nothing ran is the application's affair, too.
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
     let retention = Retention { bytes: arguments.retain, hold: hold(arguments)? };
-    let opening = Opening { kept, retention };
+    let opening = Opening { kept, retention, reserve_bytes: arguments.reserve };
     let (repository, recovery) = Repository::open_with(options, opening)?;
-    repository.set_reserve(arguments.reserve);
     let archive = archive(arguments, &repository).inspect_err(|_error| close(&repository))?;
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));

@@ -7,7 +7,7 @@ mod content;
 
 use crate::random::Random;
 use content::{Content, Op};
-use repository::parts::{BLOCK_BYTES, Disk, DiskFile, Lock};
+use repository::parts::{BLOCK_BYTES, Disk, DiskFile, DiskRoom, Lock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -355,10 +355,11 @@ impl Disk for SimDisk {
         state.change(vec![(file.to_owned(), None)])
     }
 
-    fn free_bytes(&self, _: &Path) -> io::Result<u64> {
+    fn room(&self, _: &Path) -> io::Result<DiskRoom> {
         let state = self.lock_state();
         // Looking is nothing that can fail in part; a crash comes with the next call.
-        Ok(state.capacity_bytes.saturating_sub(state.used_bytes()))
+        let free_bytes = state.capacity_bytes.saturating_sub(state.used_bytes());
+        Ok(DiskRoom { free_bytes, all_bytes: state.capacity_bytes })
     }
 
     fn remove_folder(&self, folder: &Path) -> io::Result<()> {

@@ -446,12 +446,13 @@ impl World {
             let Ground { sizes, retention, .. } = self.ground;
             let hold = self.keeper.as_mut().and_then(Keeper::hold);
             let retention = Retention { hold, ..retention };
-            Stepped::open(&options, Parts { disk, at_rest, sizes, retention })
+            let reserve_bytes = RESERVE_SEGMENTS * sizes.bytes;
+            let parts = Parts { disk, at_rest, sizes, retention, reserve_bytes };
+            Stepped::open(&options, parts)
         };
         let why = match opened {
             Ok((opened, recovery)) if !self.ground.disk.has_crashed() => {
                 self.ground.trace.note(format_args!("open: {recovery:?}"));
-                opened.repository().set_reserve(RESERVE_SEGMENTS * self.ground.sizes.bytes);
                 self.is_robbed = self.ground.is_bounded;
                 self.opened = Some(Arc::new(opened));
                 match self.compare()?.and_then(|()| self.configure()) {

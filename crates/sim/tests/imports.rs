@@ -64,7 +64,8 @@ impl Run {
         let sizes = SegmentSizes { first_bytes: 4 * 4096, bytes: 8 * 4096 };
         let disk = Arc::new(self.disk.clone());
         let retention = Retention { bytes: 0, hold: None };
-        let parts = Parts { disk, at_rest: self.shelf.open(), sizes, retention };
+        let (at_rest, reserve_bytes) = (self.shelf.open(), repository::limits::RESERVE_BYTES);
+        let parts = Parts { disk, at_rest, sizes, retention, reserve_bytes };
         Stepped::open(&options, parts).ok().map(|(stepped, _)| stepped)
     }
 

@@ -5,7 +5,7 @@
 
 use crate::at_rest::EngineState;
 use crate::blobs::Sweeper;
-use crate::checkpoint;
+use crate::checkpoint::{self, CheckpointError};
 use crate::document::{CommitNumber, Timestamp};
 use crate::limits::{
     CHECKPOINT_LOG_BYTES, VIEW_AGE_MAX_MS, VIEW_AGE_MAX_UNDER_PRESSURE_MS, VOLATILE_MARK_MS,
@@ -37,8 +37,8 @@ const LOOKS_UNTIL_IDLE: u32 = 400;
 /// was deleted gives its room back.
 const LOOKS_WHEN_TIGHT: u32 = 20;
 
-/// Checkpoints for the sake of memory follow each other no faster: where volatile documents fill
-/// it, they do not help.
+/// Checkpoints for the sake of memory, or because one would soon not fit any more, follow each
+/// other no faster: where volatile documents fill memory, they do not help.
 const LOOKS_BETWEEN: u32 = 4;
 
 /// The threads.
@@ -153,22 +153,35 @@ impl Checkpoints {
                 self.looks = 0;
             }
             Err(error) => {
-                log::error!("no checkpoint could be written, it will be tried again: {error}");
-                self.pause = LOOKS_AFTER_FAILURE << self.failures.min(5);
-                self.failures += 1;
+                // One for which there is no room has written nothing, and deletions make it
+                // smaller: it is tried again soon, and told of less and less often.
+                let is_larger = matches!(error, CheckpointError::NoRoom { .. });
+                if is_larger {
+                    store.tranlog.lacks_checkpoint();
+                }
+                if !is_larger || (self.failures + 1).is_power_of_two() {
+                    log::error!("no checkpoint could be written, it will be tried again: {error}");
+                }
+                let doublings = if is_larger { 0 } else { self.failures.min(5) };
+                self.pause = LOOKS_AFTER_FAILURE << doublings;
+                self.failures = self.failures.saturating_add(1);
             }
         }
     }
 
-    /// Unwritten documents may take a quarter of memory before they are written; and they are
-    /// written whenever nothing else can make room.
+    /// Unwritten documents may take a quarter of memory before they are written, and half of the
+    /// room that they need on the disk then; and they are written whenever nothing else can make
+    /// room.
     fn is_due(&self, store: &Store) -> bool {
         let log_bytes = store.tranlog.written().1 as i64 - self.log_bytes_at_last;
         let much = CHECKPOINT_LOG_BYTES.min(store.hot_bytes_max as u64 / 4) as i64;
         let is_short = store.hot.bytes() > high_water(store);
-        let is_tight = store.tranlog.space().is_tight() && log_bytes > 0;
+        let space = store.tranlog.space();
+        let is_tight = space.is_tight() && log_bytes > 0;
+        let is_urgent = log_bytes > 0
+            && (space.is_cramped() || log_bytes.unsigned_abs() > space.usable_bytes() / 2);
         log_bytes > much
-            || (is_short && self.looks >= LOOKS_BETWEEN)
+            || ((is_short || is_urgent) && self.looks >= LOOKS_BETWEEN)
             || (is_tight && self.looks >= LOOKS_WHEN_TIGHT)
     }
 }
@@ -196,11 +209,18 @@ impl Tables {
         }
         let engine = store.views.engine().commit;
         let is_new = engine != self.compacted;
+        let is_tight = store.tranlog.space().is_tight();
         self.looks = if is_new { 0 } else { self.looks.saturating_add(1) };
-        if !is_new && self.looks != LOOKS_UNTIL_IDLE {
+        // As long as room is short: segments of the log may have gone since, or views that kept
+        // tables, so that there is room for merging.
+        let is_again = match is_tight {
+            true => self.looks == LOOKS_WHEN_TIGHT || self.looks.is_multiple_of(LOOKS_UNTIL_IDLE),
+            false => self.looks == LOOKS_UNTIL_IDLE,
+        };
+        if !is_new && !is_again {
             return;
         }
-        match checkpoint::compact(store, !is_new || store.tranlog.space().is_tight()) {
+        match checkpoint::compact(store, !is_new || is_tight) {
             Ok(()) => self.compacted = engine,
             Err(error) => {
                 log::error!("tables could not be merged, it will be tried again: {error}");

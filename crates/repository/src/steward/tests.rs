@@ -1,12 +1,15 @@
 //! Threads that panic: nothing is built on what they left half done, and nobody waits for ever.
 
+mod small_disks;
+
 use super::*;
 use crate::at_rest::EngineError;
 use crate::at_rest::{AtRest, Ingest, KeyBounds, StateRow, VisitKey, VisitRow};
-use crate::disk::{Disk, DiskFile, Files, Lock};
+use crate::disk::{Disk, DiskFile, DiskRoom, Files, Lock};
 use crate::document::{Document, MediaType};
 use crate::errors::{BeginError, ReadError};
 use crate::expired::Kept;
+use crate::limits::RESERVE_BYTES;
 use crate::name::{CollectionName, Key};
 use crate::range::Direction;
 use crate::recovery::Ground;
@@ -155,6 +158,7 @@ fn a_checkpoint_that_panics_loses_nothing_when_the_repository_closes() {
         has_threads: true,
         kept: Kept::Nothing,
         retention: Retention::default(),
+        reserve_bytes: RESERVE_BYTES,
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     // All threads but that of checkpoints, whose round comes when the test wants.
@@ -226,8 +230,8 @@ impl Disk for PanickingDisk {
         Files.remove_folder(folder)
     }
 
-    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
-        Files.free_bytes(folder)
+    fn room(&self, folder: &Path) -> io::Result<DiskRoom> {
+        Files.room(folder)
     }
 
     fn lock(&self, file: &Path) -> io::Result<Lock> {
@@ -247,6 +251,7 @@ fn a_panic_where_segments_are_made_leaves_nobody_waiting() {
         has_threads: true,
         kept: Kept::Nothing,
         retention: Retention::default(),
+        reserve_bytes: RESERVE_BYTES,
     };
     let (opened, _) = Repository::open_store(&options(folder.path()), ground).unwrap();
     let repository = Repository::assemble(opened.store, None);

@@ -5,8 +5,8 @@ use crate::document::CommitNumber;
 use crate::durability::Durability;
 use crate::durations::{DurationCounts, Durations};
 use crate::errors::{CommitError, LogError, Poisoned};
-use crate::limits::{SPACE_LOOK_MS, UNSYNCED_BYTES_MAX, WRITTEN_SYNC_MS};
-use crate::space::Space;
+use crate::limits::{SPACE_LOOK_MS, WRITTEN_SYNC_MS};
+use crate::space::{Reserve, Space};
 use crate::tranlog::follow::Follower;
 use crate::tranlog::recent::Recent;
 use crate::tranlog::retention::{BlobRoom, Held, Hold, Retention};
@@ -88,6 +88,8 @@ pub(crate) struct Start {
     pub last: CommitNumber,
     pub sizes: SegmentSizes,
     pub retention: Retention,
+    /// What is to stay free on the disk.
+    pub reserve_bytes: u64,
 }
 
 /// The log of an open repository.
@@ -104,8 +106,9 @@ impl Tranlog {
     /// Goes on at `start` with a segment of its own. Nothing is written but by [`Self::step`] and
     /// by those who wait.
     pub(crate) fn stepped(home: Home, start: Start) -> io::Result<Self> {
-        let Start { used, checkpoint, last_record, last, sizes, retention } = start;
-        let space = Arc::new(Space::new(Arc::clone(&home.disk), home.folder.clone()));
+        let Start { used, checkpoint, last_record, last, sizes, retention, reserve_bytes } = start;
+        let reserve = Reserve { bytes: reserve_bytes, segment_bytes: sizes.bytes };
+        let space = Arc::new(Space::new(Arc::clone(&home.disk), home.folder.clone(), reserve));
         let how = (sizes, retention, Arc::clone(&space));
         let supply = Arc::new(Supply::new(home, (used, checkpoint), how));
         let segment = supply.first()?;
@@ -178,7 +181,7 @@ impl Tranlog {
         if let Some(poisoned) = self.shared.poisoned.get() {
             return Err(poisoned.clone().into());
         }
-        if self.shared.unwritten.load(Ordering::Relaxed) > UNSYNCED_BYTES_MAX {
+        if self.shared.unwritten.load(Ordering::Relaxed) > self.space.unwritten_bytes_max() {
             return Err(CommitError::Overloaded("too much is waiting to be written"));
         }
         Ok(())
@@ -269,6 +272,11 @@ impl Tranlog {
     /// Lets go of segments that hold nothing after `checkpoint`.
     pub(crate) fn checkpointed(&self, checkpoint: CommitNumber) {
         self.supply.checkpointed(checkpoint);
+    }
+
+    /// Says that there was no room for a checkpoint.
+    pub(crate) fn lacks_checkpoint(&self) {
+        self.supply.lacks_checkpoint();
     }
 
     /// Follows the log after `after`.

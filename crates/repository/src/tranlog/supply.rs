@@ -92,6 +92,10 @@ struct State {
     /// Whether the writer will soon need `ready`.
     wanted: bool,
     ready: Option<io::Result<Segment>>,
+    /// The writer waits for it.
+    awaited: bool,
+    /// For the checkpoint that was tried last there was no room.
+    lacks_checkpoint: bool,
     /// One could not be removed; it is tried again after the next checkpoint.
     keeps_surplus: bool,
     /// A thread takes the steps; otherwise whoever needs a segment makes it.
@@ -128,6 +132,8 @@ impl Supply {
             next_sequence,
             wanted: false,
             ready: None,
+            awaited: false,
+            lacks_checkpoint: false,
             keeps_surplus: false,
             has_thread: false,
             has_failed: false,
@@ -234,7 +240,7 @@ impl Supply {
         loop {
             while self.step() {}
             let mut state = self.state.lock();
-            while !state.has_work(self.spare()) {
+            while !self.makes_ahead(&state) && !state.has_surplus(self.spare()) {
                 if state.closing {
                     return;
                 }
@@ -250,10 +256,12 @@ impl Supply {
     /// there was nothing to do.
     pub(crate) fn step(&self) -> bool {
         let mut state = self.state.lock();
-        if state.lacks_ready() {
+        if self.makes_ahead(&state) {
             drop(state);
-            let made = self.make(self.sizes.bytes);
-            self.state.lock().ready = Some(made);
+            self.change(|| {
+                let made = self.make_once(self.sizes.bytes);
+                self.state.lock().ready = Some(made);
+            });
             self.changed.notify_all();
             return true;
         }
@@ -261,8 +269,12 @@ impl Supply {
             return false;
         }
         let Some(oldest) = state.let_go() else { return false };
-        self.note_spare(&state);
         drop(state);
+        self.change(|| self.remove(oldest));
+        true
+    }
+
+    fn remove(&self, oldest: UsedSegment) {
         if let Err(error) = self.home.remove(oldest.sequence) {
             let path = self.home.path(oldest.sequence);
             log::error!("cannot remove the old segment {}: {error}", path.display());
@@ -270,11 +282,40 @@ impl Supply {
             state.used.push_front(oldest);
             state.keeps_surplus = true;
         }
-        self.space.look();
-        true
     }
 
-    /// How many segments that may go are kept now, and whether room is tight.
+    /// Makes or removes a segment, of which the room that is usable is told when it is done.
+    fn change<T>(&self, change: impl FnOnce() -> T) -> T {
+        self.space.begin_change();
+        let changed = change();
+        self.note_spare(&self.state.lock());
+        self.space.end_change();
+        changed
+    }
+
+    /// Whether the next segment is to be made now. On a disk that is nearly full, the room that it
+    /// would take may be all that the next checkpoint has, which lets go of others: then it is not
+    /// made before somebody waits for it, and meanwhile nothing more is accepted.
+    fn makes_ahead(&self, state: &State) -> bool {
+        if !state.lacks_ready() {
+            self.space.set_cramped(false);
+            return false;
+        }
+        let is_reused = state.releasable(self.space.is_tight()) > 0;
+        let waits = !is_reused && !state.awaited && !state.lacks_checkpoint;
+        let is_cramped = waits && self.space.lacks_checkpoint_room();
+        self.space.set_cramped(is_cramped);
+        !is_cramped
+    }
+
+    /// Says that there was no room for a checkpoint.
+    pub(crate) fn lacks_checkpoint(&self) {
+        self.state.lock().lacks_checkpoint = true;
+        self.changed.notify_all();
+    }
+
+    /// How many segments that may go are kept now, the one that is made included, and whether
+    /// room is tight.
     fn spare(&self) -> (usize, bool) {
         match self.space.is_tight() {
             true => (SPARE_SEGMENTS_MAX_WHEN_TIGHT, true),
@@ -282,11 +323,11 @@ impl Supply {
         }
     }
 
-    /// Says what can be given back.
+    /// Says what could be used next or given back.
     fn note_spare(&self, state: &State) {
         let bytes = state.used.range(..state.releasable(true)).map(|used| used.bytes);
-        let kept = SPARE_SEGMENTS_MAX_WHEN_TIGHT as u64 * self.sizes.bytes;
-        self.space.set_spare(bytes.sum::<u64>().saturating_sub(kept));
+        let made = if state.is_ready() { self.sizes.bytes } else { 0 };
+        self.space.set_spare(bytes.sum::<u64>() + made);
     }
 
     /// Has the thread remove what is kept too much of, where room has become short since.
@@ -299,9 +340,7 @@ impl Supply {
     /// Makes the next segment, from an unneeded one if there is one of full size. A failure leaves
     /// nothing behind that takes room, and may be tried again.
     fn make(&self, bytes: u64) -> io::Result<Segment> {
-        let made = self.make_once(bytes);
-        self.space.look();
-        made
+        self.change(|| self.make_once(bytes))
     }
 
     fn make_once(&self, bytes: u64) -> io::Result<Segment> {
@@ -313,7 +352,6 @@ impl Supply {
             self.space.check_file(bytes)?;
         }
         let spare = if reuse { state.let_go() } else { None };
-        self.note_spare(&state);
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         drop(state);
@@ -355,11 +393,13 @@ impl Supply {
     fn await_next(&self) -> io::Result<Segment> {
         let mut state = self.state.lock();
         state.wanted = true;
+        state.awaited = true;
         self.changed.notify_all();
         loop {
             match state.ready.take() {
                 Some(Ok(segment)) => {
-                    state.wanted = false;
+                    (state.wanted, state.awaited) = (false, false);
+                    self.note_spare(&state);
                     return Ok(segment);
                 }
                 // It was made ahead of time; what was in its way may be gone now.
@@ -368,7 +408,7 @@ impl Supply {
                         log::warn!("the next segment could not be made, trying again: {error}");
                     }
                     // Not by the thread as well: both would write the same file.
-                    state.wanted = false;
+                    (state.wanted, state.awaited) = (false, false);
                     drop(state);
                     return self.make(self.sizes.bytes);
                 }
@@ -376,7 +416,7 @@ impl Supply {
                     return Err(io::Error::other("the thread that makes segments panicked"));
                 }
                 None if !state.has_thread => {
-                    state.wanted = false;
+                    (state.wanted, state.awaited) = (false, false);
                     drop(state);
                     return self.make(self.sizes.bytes);
                 }
@@ -389,6 +429,7 @@ impl Supply {
     pub(crate) fn checkpointed(&self, checkpoint: CommitNumber) {
         let mut state = self.state.lock();
         state.checkpoint = checkpoint;
+        state.lacks_checkpoint = false;
         state.keeps_surplus = false;
         state.break_holds();
         self.note_spare(&state);
@@ -404,16 +445,18 @@ impl Supply {
 }
 
 impl State {
-    fn has_work(&self, spare: (usize, bool)) -> bool {
-        self.lacks_ready() || self.has_surplus(spare)
-    }
-
     fn lacks_ready(&self) -> bool {
         self.wanted && self.ready.is_none()
     }
 
+    fn is_ready(&self) -> bool {
+        matches!(self.ready, Some(Ok(_)))
+    }
+
     fn has_surplus(&self, (spare_max, is_tight): (usize, bool)) -> bool {
-        self.releasable(is_tight) > spare_max && !self.keeps_surplus
+        // While room is tight, one that is made is all that the writer needs next.
+        let made = usize::from(is_tight && self.is_ready());
+        self.releasable(is_tight) + made > spare_max && !self.keeps_surplus
     }
 
     /// Takes the oldest segment, which may go.

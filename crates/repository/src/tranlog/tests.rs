@@ -6,6 +6,7 @@ use crate::disk::Files;
 use crate::document::CommitNumber;
 use crate::durability::Durability::{self, Synced, Volatile, Written};
 use crate::errors::OpenError;
+use crate::limits::RESERVE_BYTES;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,6 +60,7 @@ impl Place {
             last: scan.last,
             sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
             retention: self.retention,
+            reserve_bytes: RESERVE_BYTES,
         };
         (found, Tranlog::stepped(self.home(), start).unwrap())
     }
@@ -153,6 +155,7 @@ fn a_large_batch_is_acknowledged_frame_by_frame() {
         last: scan.last,
         sizes: SegmentSizes::default(),
         retention: place.retention,
+        reserve_bytes: RESERVE_BYTES,
     };
     let log = Tranlog::stepped(place.home(), start).unwrap();
     log.push(CommitNumber(1), vec![1; 2 << 20], Written);
@@ -187,6 +190,7 @@ fn threads_reach_every_level_and_closing_syncs() {
         last: scan.last,
         sizes: SegmentSizes { first_bytes: 8 * BLOCK, bytes: 16 * BLOCK },
         retention: place.retention,
+        reserve_bytes: RESERVE_BYTES,
     };
     let log = Tranlog::start(place.home(), start).unwrap();
     for number in 1..=60 {

@@ -44,7 +44,8 @@ impl Bench {
     fn open(&mut self) {
         let at_rest = open_engine(&self.place.path().join("engine"), CACHE_BYTES).unwrap();
         let retention = Retention { bytes: self.retain, hold: None };
-        let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES, retention };
+        let (disk, reserve_bytes) = (Arc::new(Files), repository::limits::RESERVE_BYTES);
+        let parts = Parts { disk, at_rest, sizes: SIZES, retention, reserve_bytes };
         self.stepped = Some(Stepped::open(&self.place.options(), parts).unwrap().0);
     }
 

@@ -2,7 +2,7 @@
 //! is interleaved with the steps of a world, in the same way for the same seed.
 
 use crate::disk::SimDisk;
-use repository::parts::{Disk, DiskFile, Lock};
+use repository::parts::{Disk, DiskFile, DiskRoom, Lock};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -175,9 +175,9 @@ impl Disk for PausingDisk {
         self.disk.remove(file)
     }
 
-    fn free_bytes(&self, folder: &Path) -> io::Result<u64> {
+    fn room(&self, folder: &Path) -> io::Result<DiskRoom> {
         self.baton.pause();
-        self.disk.free_bytes(folder)
+        self.disk.room(folder)
     }
 
     fn remove_folder(&self, folder: &Path) -> io::Result<()> {

@@ -104,7 +104,9 @@ impl New {
         let sizes = SegmentSizes { first_bytes: 4 * 4096, bytes: 16 * 4096 };
         let retention = Retention { bytes: 0, hold: None };
         let (disk, at_rest) = (Arc::new(self.disk.clone()), self.shelf.open());
-        Stepped::open(&options, Parts { disk, at_rest, sizes, retention }).map(|(opened, _)| opened)
+        let reserve_bytes = repository::limits::RESERVE_BYTES;
+        let parts = Parts { disk, at_rest, sizes, retention, reserve_bytes };
+        Stepped::open(&options, parts).map(|(opened, _)| opened)
     }
 
     /// What a restore that was cut leaves is no repository; or it is the whole one, which `true`

@@ -94,7 +94,7 @@ fn no_more_is_kept_than_was_asked_for_and_who_is_late_is_told() {
     assert!((32 * BLOCK..=(32 + 6 * 16) * BLOCK).contains(&retained.bytes), "{retained:?}");
     assert_eq!(read(&log, retained.after.0), (retained.after.0 + 1..=400).collect::<Vec<_>>());
     assert_eq!(gone(&log, retained.after.0 - 1), retained.after.0);
-    log.space().set_reserve(u64::MAX);
+    log.space().set_stalled(true);
     while log.step_supply() {}
     assert!(log.retained().segments <= 1);
     drop(log);
