@@ -8,6 +8,8 @@ use crate::limits::{DRAIN_MAX, GEM_HEAP_BYTES, QUEUE_PER_GEM, REQUEST_CPU_MAX};
 use crate::machine;
 use crate::memcached_faces;
 use crate::memory_cache::{self, MemoryCache, MemoryCacheError};
+use crate::patience;
+use crate::steady_clock::SteadyClock;
 use crate::watch::{Watch, Watched};
 use cache::Cache;
 use faces::access::TokenFile;
@@ -17,7 +19,7 @@ use gem::{App, ErrorLog, LoadError, Pool, PoolOptions};
 use memcached::{Face, StartError};
 use repository::{
     Archive, ArchiveError, Clock, CloseError, Hold, Kept, OpenError, Opening, Options, Recovery,
-    Repository, Retention,
+    Repository, Retention, Timestamp,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -88,14 +90,16 @@ pub fn assemble(
     arguments: &ServeArguments,
     reopen_log: &Arc<AtomicBool>,
 ) -> Result<Assembly, AssembleError> {
-    assemble_at(arguments, reopen_log, Arc::new(machine::now))
+    let clock = SteadyClock::new(Arc::new(machine::now));
+    assemble_at(arguments, reopen_log, (clock.clock(), &|time| clock.go_on_after(time)))
 }
 
-/// The same with another clock.
+/// The same with another clock. What it is told once the repository is open is the time of the
+/// latest commit.
 pub fn assemble_at(
     arguments: &ServeArguments,
     reopen_log: &Arc<AtomicBool>,
-    clock: Clock,
+    (clock, opened_at): (Clock, &dyn Fn(Timestamp)),
 ) -> Result<Assembly, AssembleError> {
     let app = arguments.app.as_deref().map(App::load).transpose()?;
     let cache = MemoryCache::start(arguments, Arc::clone(&clock))?;
@@ -109,7 +113,12 @@ pub fn assemble_at(
     let kept = Kept::of(app.iter().flat_map(|app| app.services().expiring().cloned()));
     let retention = Retention { bytes: arguments.retain, hold: hold(arguments)? };
     let opening = Opening { kept, retention, reserve_bytes: arguments.reserve };
-    let (repository, recovery) = Repository::open_with(options, opening)?;
+    let (repository, recovery) = patience::wait_for_lock(
+        |error| matches!(error, OpenError::Locked { .. }),
+        |waits| log::warn!("{waits}"),
+        || Repository::open_with(options.clone(), opening.clone()),
+    )?;
+    opened_at(repository.time());
     let archive = archive(arguments, &repository).inspect_err(|_error| close(&repository))?;
     // A page may still be open that another process made.
     let live = arguments.watch.then(|| Live::new(machine::now().0));

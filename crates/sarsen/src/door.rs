@@ -4,6 +4,8 @@
 use crate::admin::{AskError, Running};
 use crate::exit::Exit;
 use crate::machine;
+use crate::patience;
+use crate::steady_clock::SteadyClock;
 use repository::{CloseError, Kept, OpenError, Options, Repository};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -54,6 +56,11 @@ impl DoorError {
     }
 }
 
+/// Whether another process has it, which may be a server that begins to serve.
+fn is_locked(error: &DoorError) -> bool {
+    matches!(error, DoorError::Open(OpenError::Locked { .. }))
+}
+
 impl Door {
     /// Of a repository that is there.
     pub fn find(folder: &Path) -> Result<Self, DoorError> {
@@ -68,18 +75,25 @@ impl Door {
 
     /// As `find`; a new one is made where there is nothing.
     pub fn find_or_make(folder: &Path) -> Result<Self, DoorError> {
+        let tell = |waits: &str| eprintln!("sarsen: {waits}");
+        patience::wait_for_lock(is_locked, tell, || Self::enter(folder))
+    }
+
+    fn enter(folder: &Path) -> Result<Self, DoorError> {
         let is_missing =
             matches!(std::fs::metadata(folder), Err(e) if e.kind() == ErrorKind::NotFound);
         if !is_missing && let Some(running) = Running::find(folder)? {
             return Ok(Self::Server(running));
         }
+        let clock = SteadyClock::new(Arc::new(machine::now));
         let options = Options {
             folder: folder.to_owned(),
             memory_bytes: machine::default_memory(),
-            clock: Arc::new(machine::now),
+            clock: clock.clock(),
         };
         // What has expired may be the affair of an application that is not there.
         let (repository, _) = Repository::open_keeping(options, Kept::Everything)?;
+        clock.go_on_after(repository.time());
         Ok(Self::Repository(repository))
     }
 

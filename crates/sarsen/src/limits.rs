@@ -120,3 +120,10 @@ const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_M
 /// Bytes of the log that are kept for an archive that cannot be written. More: they are let go of,
 /// the archive has a gap, and the log says so. `--archive-hold` sets it.
 pub const ARCHIVE_HOLD_BYTES_DEFAULT: u64 = 1 << 30;
+
+/// Longest wait for another process that has the data folder open: a server that stops or begins, a
+/// backup, an export. Longer: `OpenError::Locked`.
+pub const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether that process has let go of it, or can be asked.
+pub const LOCK_LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -44,7 +44,7 @@ impl Site {
         let clock = Arc::new(AtomicU64::new(machine::now().0));
         let hand = Arc::clone(&clock);
         let time = Arc::new(move || Timestamp(hand.load(Ordering::SeqCst)));
-        let assembly = assemble_at(&serve, &Arc::default(), time)?;
+        let assembly = assemble_at(&serve, &Arc::default(), (time, &|_| {}))?;
         Ok(Self { assembly, clock, _folder: folder })
     }
 

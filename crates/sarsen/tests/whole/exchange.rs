@@ -44,6 +44,64 @@ fn content(export: &str) -> Vec<Value> {
     lines
 }
 
+/// Another process that has the data folder open, and lets go of it when this is dropped.
+fn lock(site: &Site) -> fs::File {
+    let file = fs::File::options().write(true).open(site.data().join("lock")).expect("the lock");
+    file.try_lock().expect("nobody has it");
+    file
+}
+
+#[test]
+fn commands_and_a_server_wait_for_each_other_and_not_for_ever() {
+    let site = Site::bare();
+    let server = site.start();
+    put(&server, "a", "1");
+    assert!(server.stop().success());
+    let backups = site.data().with_file_name("backups");
+    let backups = backups.to_str().expect("UTF-8");
+    for words in [&["export"][..], &["backup", "--to", backups], &["tasks", "list"]] {
+        let held = lock(&site);
+        let (first, rest) = words.split_first().expect("a command");
+        let mut waits = match *first {
+            "tasks" => sarsen(),
+            name => command(&site, name, &[]),
+        };
+        match *first {
+            "tasks" => waits.args(words).arg("--data").arg(site.data()),
+            _ => waits.args(rest),
+        };
+        let log = fs::File::create(site.data().with_file_name("log")).expect("a file");
+        let child = waits.stdout(Stdio::null()).stderr(log).spawn().expect("it starts");
+        let logged = || fs::read_to_string(site.data().with_file_name("log")).expect("UTF-8");
+        site.wait_for("it to wait", || logged().contains("waiting at most 10 s").then_some(()));
+        drop(held);
+        let mut child = child;
+        let ended = child.wait().expect("it ends");
+        assert!(ended.success(), "{words:?}: {}", logged());
+    }
+    // A server that begins while a command has it, as after a restart in the middle of a backup.
+    let held = lock(&site);
+    let (told, go_on) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let server = site.start();
+            told.send(()).expect("somebody waits");
+            assert!(server.stop().success());
+        });
+        site.wait_for("it to wait", || {
+            site.logged().contains("waiting at most 10 s").then_some(())
+        });
+        assert!(go_on.try_recv().is_err(), "it serves without the lock");
+        drop(held);
+        go_on.recv().expect("it serves");
+    });
+    // Nobody waits for ever.
+    let held = lock(&site);
+    let refused = ran(&site, "export", &[]);
+    assert!(!refused.status.success() && said(&refused).contains("is open in another process"));
+    drop(held);
+}
+
 fn put(server: &Server, key: &str, body: &str) {
     let reply = server.connect().request(
         "PUT",

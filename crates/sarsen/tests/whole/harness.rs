@@ -102,6 +102,11 @@ impl Site {
         self.folder.path().join("stderr")
     }
 
+    /// What its servers have logged.
+    pub fn logged(&self) -> String {
+        read_log(&self.log())
+    }
+
     /// Waits until `look` finds something, such as a command's output; see [`wait_for`].
     pub fn wait_for<T>(&self, what: &str, look: impl FnMut() -> Option<T>) -> T {
         wait_for(what, || read_log(&self.log()), look)

@@ -15,6 +15,7 @@ mod bank;
 mod bench;
 mod bodies;
 mod cache;
+mod clock;
 mod command_line;
 mod counter;
 mod crash;
