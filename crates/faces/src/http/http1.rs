@@ -2,7 +2,7 @@
 
 use crate::http::connection::{Closing, Connection, split};
 use crate::http::framing::{Ending, Framed};
-use crate::http::refused::{self, Own, Withholding};
+use crate::http::refused::Withholding;
 use crate::http::visit::respond;
 use crate::limits;
 use hyper::Request;
@@ -25,16 +25,15 @@ pub(crate) async fn serve(
 ) -> hyper::Result<()> {
     let protocol = protocol(connection.reactor.timeouts.header);
     let connection = Rc::new(connection);
-    let (own, is_unread) = (Own::default(), Rc::clone(&connection.is_unread));
-    let io = TokioIo::new(Withholding::new(io, own.clone()));
+    let is_unread = Rc::clone(&connection.is_unread);
+    let io = TokioIo::new(Withholding::new(io));
     let service = service_fn(move |request: Request<Incoming>| {
-        let (connection, own) = (Rc::clone(&connection), own.clone());
+        let connection = Rc::clone(&connection);
         async move {
             let (parts, mut body) = split(request);
             let ending = watched(&parts, &mut body);
             let mut response = respond(parts, &mut body, &connection).await;
             connection.is_unread.set(body.is_some());
-            own.see(&response);
             close_unless_certain(ending, response.headers_mut());
             Ok::<_, Infallible>(response)
         }
@@ -48,16 +47,11 @@ pub(crate) async fn serve(
             (&mut serving).await
         }
     };
-    let Err(error) = ended else { return Ok(()) };
     let left = serving.into_parts();
-    let socket = left.io.into_inner();
-    if socket.has_refused {
+    if left.io.into_inner().end(&ended, &left.read_buf).await {
         is_unread.set(true);
-        let problem = refused::problem(&error, &left.read_buf);
-        // Why the connection ends is in `error`; that its client has gone meanwhile adds nothing.
-        let _sent = refused::reply(&mut socket.into_inner(), &problem).await;
     }
-    Err(error)
+    ended
 }
 
 /// Has a chunked body tell how it ends.

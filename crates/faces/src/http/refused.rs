@@ -6,12 +6,10 @@
 use crate::http::rest;
 use crate::limits;
 use crate::problem::{Kind, Problem};
-use hyper::{Response, StatusCode};
-use std::cell::Cell;
+use hyper::StatusCode;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::SystemTime;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
@@ -27,39 +25,52 @@ const EMPTY: &[u8] = b"content-length: 0\r\ndate: ";
 const DATE_BYTES: usize = 29;
 
 /// A connection's socket, to which hyper's own replies do not go.
+///
+/// Bytes alone do not tell them: a document may end with the same ones. So what looks like hyper's
+/// last word is held. If the connection goes on, it was none, and it is sent before anything else
+/// is read or written; if the connection ends with hyper's error, it was.
 pub(super) struct Withholding<T> {
     io: T,
-    own: Own,
-    /// hyper has refused what was sent; it closes nothing then.
-    pub has_refused: bool,
-}
-
-/// Whether a reply of the server itself was as empty as hyper's are. After it none is withheld, for
-/// they look the same.
-#[derive(Clone, Default)]
-pub(super) struct Own(Rc<Cell<bool>>);
-
-impl Own {
-    /// Notes a reply that is about to be sent.
-    pub(super) fn see<B: hyper::body::Body>(&self, response: &Response<B>) {
-        if STATUSES.contains(&response.status()) && response.body().is_end_stream() {
-            self.0.set(true);
-        }
-    }
+    /// What looks like hyper's own reply, from its first byte to its last.
+    held: Vec<u8>,
 }
 
 impl<T> Withholding<T> {
-    pub(super) fn new(io: T, own: Own) -> Self {
-        Self { io, own, has_refused: false }
+    pub(super) fn new(io: T) -> Self {
+        Self { io, held: Vec::new() }
+    }
+}
+
+impl<T: AsyncWrite + Unpin> Withholding<T> {
+    /// Sends what was held, which was no reply of hyper's.
+    fn poll_release(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.held.is_empty() {
+            match ready!(Pin::new(&mut self.io).poll_write(cx, &self.held))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                sent => drop(self.held.drain(..sent)),
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 
-    pub(super) fn into_inner(self) -> T {
-        self.io
-    }
-
-    /// How many of `bytes`, which hyper wants to write, are not its own reply.
-    fn wanted(&self, bytes: &[u8]) -> usize {
-        if self.own.0.get() { bytes.len() } else { refusal(bytes).unwrap_or(bytes.len()) }
+    /// Ends the connection, of which hyper says that it ended so, and whose bytes `read` were left:
+    /// with a problem in the place of hyper's own reply, or with what was held in vain. Says
+    /// whether it was a refusal.
+    pub(super) async fn end(mut self, ended: &hyper::Result<()>, read: &[u8]) -> bool {
+        if self.held.is_empty() {
+            return false;
+        }
+        // Why the connection ends is in `ended`; that its client has gone meanwhile adds nothing.
+        match ended {
+            Err(error) if error.is_parse() => {
+                let _sent = reply(&mut self.io, &problem(error, read)).await;
+                true
+            }
+            _ => {
+                let _sent = send_last(&mut self.io, &self.held).await;
+                false
+            }
+        }
     }
 }
 
@@ -78,12 +89,13 @@ fn refusal(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Withholding<T> {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Withholding<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        ready!(self.poll_release(cx))?;
         Pin::new(&mut self.io).poll_read(cx, buffer)
     }
 }
@@ -94,12 +106,16 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Withholding<T> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.wanted(bytes) {
-            0 if !bytes.is_empty() => {
-                self.has_refused = true;
+        ready!(self.poll_release(cx))?;
+        match refusal(bytes) {
+            Some(0) => {
+                self.held = bytes.to_vec();
                 Poll::Ready(Ok(bytes.len()))
             }
-            wanted => Pin::new(&mut self.io).poll_write(cx, &bytes[..wanted]),
+            start => {
+                let end = start.unwrap_or(bytes.len());
+                Pin::new(&mut self.io).poll_write(cx, &bytes[..end])
+            }
         }
     }
 
@@ -108,9 +124,10 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Withholding<T> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_release(cx))?;
         let last = slices.iter().rposition(|slice| !slice.is_empty()).unwrap_or(0);
         let Some(bytes) = slices.get(last) else { return Poll::Ready(Ok(0)) };
-        if self.wanted(bytes) == bytes.len() {
+        if refusal(bytes).is_none() {
             return Pin::new(&mut self.io).poll_write_vectored(cx, slices);
         }
         // What comes before goes first; hyper then comes again with the rest.
@@ -128,17 +145,17 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Withholding<T> {
         Pin::new(&mut self.io).poll_flush(cx)
     }
 
-    /// After a refusal the connection is closed when its reply has been sent.
+    /// While something is held, [`Withholding::end`] closes the connection.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.has_refused {
-            true => Poll::Ready(Ok(())),
-            false => Pin::new(&mut self.io).poll_shutdown(cx),
+        match self.held.is_empty() {
+            true => Pin::new(&mut self.io).poll_shutdown(cx),
+            false => Poll::Ready(Ok(())),
         }
     }
 }
 
 /// What is wrong with `read`, the bytes that hyper refused with `error`.
-pub(super) fn problem(error: &hyper::Error, read: &[u8]) -> Problem {
+fn problem(error: &hyper::Error, read: &[u8]) -> Problem {
     if !error.is_parse_too_large() {
         let detail = format!(
             "{error}: expected a request of HTTP/1.1 (RFC 9112); what a URI cannot have, such as a \
@@ -173,7 +190,12 @@ pub(super) async fn reply(io: &mut (impl AsyncWrite + Unpin), problem: &Problem)
         status.as_str(),
         body.len()
     );
-    io.write_all(reply.as_bytes()).await?;
+    send_last(io, reply.as_bytes()).await
+}
+
+/// Sends the last bytes of a connection, and closes it.
+async fn send_last(io: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    io.write_all(bytes).await?;
     io.flush().await?;
     io.shutdown().await
 }

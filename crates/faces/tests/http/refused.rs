@@ -173,3 +173,34 @@ fn http2_has_the_same_problems_on_a_connection_that_goes_on() {
     assert_eq!(client.next_on(1).status(), 431);
     client.assert_serves(3);
 }
+
+/// What a document ends with is nobody's refusal, whatever it looks like.
+#[test]
+fn a_document_that_ends_like_a_refusal_is_served_whole() {
+    let site = Site::start();
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+    for fields in ["connection: close\r\n", ""] {
+        for before in ["", "before "] {
+            let content = format!(
+                "{before}HTTP/1.1 400 Bad Request\r\n{fields}content-length: 0\r\ndate: {date}\r\n\r\n"
+            );
+            let about = format!("Content-Type: text/x\r\nContent-Length: {}\r\n", content.len());
+            let mut client = site.connect();
+            client.send(format!("{}{content}", bare("PUT", "/db/notes/a", &about)));
+            assert!(matches!(client.reply(false).status, 201 | 204));
+            for _ in 0..2 {
+                client.send(get("/db/notes/a"));
+                let reply = client.reply(false);
+                assert_eq!((reply.status, reply.body.as_str()), (200, content.as_str()));
+            }
+            // Also as the last reply of a connection, and before what is no request.
+            client.send(format!("{}nonsense\r\n\r\n", get("/db/notes/a")));
+            assert_eq!(client.reply(false).body, content);
+            assert_eq!(client.reply(false).problem(), "bad-request");
+            let mut client = site.connect();
+            client.send(bare("GET", "/db/notes/a", "Connection: close\r\n"));
+            assert_eq!(client.reply(false).body, content);
+            assert!(client.is_at_end());
+        }
+    }
+}
