@@ -174,8 +174,12 @@ fn survive(site: &Site, publication: &str, members: &[String]) {
         let again = site.ask(&put(member, "", &shown.body));
         assert_eq!(again.status, 200, "{again:?}: {}", shown.body);
         if let Some(link) = read_entry(&again.body).link("edit-media") {
-            let other = with_type("PUT", &link.href, ("image/gif", ""), "other");
-            assert_eq!(site.ask(&other).status, 204, "{member}");
+            for media_type in ["image/gif", "message/rfc822"] {
+                let other = with_type("PUT", &link.href, (media_type, ""), "other");
+                assert_eq!(site.ask(&other).status, 204, "{member}");
+                let shown = site.ask(&get(member));
+                assert_eq!(read_entry(&shown.body).media_type(), Some(media_type), "{shown:?}");
+            }
         }
     }
     read_all(site, publication);
