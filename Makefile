@@ -56,6 +56,9 @@ SOAK_SEEDS ?= 10000..12000
 # Bytes of the upload that `make soak` streams in and out; they need their room on the disk.
 SOAK_UPLOAD_BYTES ?= 10000000000
 
+# Calls of each kind that `make soak` has fail in the storage engine, one by one.
+SOAK_FAULTS ?= 20
+
 # Power cuts of the real repository that `make soak` tries.
 SOAK_CUTS ?= 3000
 
@@ -127,7 +130,7 @@ browser: built-for-tests
 
 soak: setup
 	@scripts/setup.sh strace siege
-	POWER_CUTS=$(SOAK_CUTS) cargo test --locked --package repository --test power_cuts
+	POWER_CUTS=$(SOAK_CUTS) ENGINE_FAULTS=$(SOAK_FAULTS) cargo test --locked --package repository --test power_cuts
 	for run in $$(seq $(SOAK_RUNS)); do \
 	    cargo test --locked --quiet --package sarsen --test whole crash -- --nocapture || exit 1; \
 	done

@@ -28,6 +28,9 @@ pub struct StateRow {
     pub commit: CommitNumber,
     /// The time of that commit; commit times never run backwards.
     pub time: Timestamp,
+    /// The segment of the tranlog that was the newest then: as long as there is a log, it has this
+    /// one or a later one. 0: that is not known.
+    pub segment: u64,
 }
 
 /// Bounds of a range of keys.

@@ -60,7 +60,7 @@ fn bring(store: &Store, engine_holds: &mut CommitNumber) -> Result<StateRow, Che
     };
     // Records without changes count too: the log before them would be kept for ever.
     let is_behind = !changed.cells.is_empty() || logged > *engine_holds;
-    let row = StateRow { commit: view.number, time };
+    let row = StateRow { commit: view.number, time, segment: store.tranlog.newest_segment() };
     if is_behind {
         let begun = Instant::now();
         sort(&mut changed.cells);

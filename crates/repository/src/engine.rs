@@ -3,7 +3,13 @@
 //! The engine (an LSM tree) has no log and, as it is used here, no memtable: a checkpoint writes
 //! the newest version of every document that changed since the one before, in key order, as new
 //! tables that join the tree in one atomic step together with the commit number they bring it to.
-//! So the tree on disk is always exactly the repository at that commit.
+//! So the tree on disk is always exactly the repository at that commit. Which tables those are, a
+//! list says, of which `lists` reads what is on disk; `turns` keeps one from being written over
+//! another that counts.
+
+pub(crate) mod lists;
+mod turns;
+mod unreadable;
 
 use crate::at_rest::{
     AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow, VisitKey, VisitRow,
@@ -12,7 +18,6 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::errors::{OpenError, ReadError, ViewTooOld};
 use crate::range::Direction;
 use crate::record::{DecodeError, Reader, put_at_rest};
-use crate::verify::tables;
 use bytes::Bytes;
 use lsm_tree::config::{BlockSizePolicy, CompressionPolicy};
 use lsm_tree::{
@@ -21,8 +26,11 @@ use lsm_tree::{
 };
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use turns::{Pauses, Turns, Work};
+use unreadable::{Place, Unreadable};
 
 /// Open files the engine keeps for its tables.
 const OPEN_TABLES_MAX: usize = 256;
@@ -60,6 +68,8 @@ pub(crate) struct Engine {
     /// States before this sequence number are gone; the tree panics when they are read. Held while
     /// a read finds its tables.
     released: RwLock<u64>,
+    turns: Arc<Turns>,
+    unreadable: Unreadable,
 }
 
 /// Rows of deleted documents that views still needed, and the sequence number at that time.
@@ -70,19 +80,47 @@ struct Left {
 }
 
 impl Engine {
+    /// Opens what is in `folder`, or makes it where nothing was made yet. Files that are damaged,
+    /// as far as their lists tell, are an error, and nothing is changed.
     pub(crate) fn open(folder: &Path, cache_bytes: u64) -> Result<Self, OpenError> {
+        if lists::is_unmade(folder)? {
+            return Self::start(folder, cache_bytes);
+        }
+        let list = lists::check(folder)?;
+        // The tree removes what the list does not name, which no power cut may ask for again.
+        list.make_current(folder).map_err(|source| {
+            let path = folder.join("current");
+            OpenError::Io { action: "write", path, source }
+        })?;
+        Self::start(folder, cache_bytes).map_err(|error| {
+            let tables = list.tables(folder).unwrap_or_default();
+            let mut damaged =
+                tables.iter().filter_map(|(path, sum)| lists::check_table(path, *sum));
+            damaged.next().map_or(error, OpenError::from)
+        })
+    }
+
+    fn start(folder: &Path, cache_bytes: u64) -> Result<Self, OpenError> {
         let error = |why: String| OpenError::Engine { path: folder.to_owned(), why };
         let sequence = SequenceNumberCounter::default();
-        let tree = Config::new(folder, sequence.clone(), SequenceNumberCounter::default())
+        let turns = Arc::new(Turns::new(folder));
+        let pauses = Pauses(AssertUnwindSafe(Arc::clone(&turns)));
+        let config = Config::new(folder, sequence.clone(), SequenceNumberCounter::default())
             .use_cache(Arc::new(Cache::with_capacity_bytes(cache_bytes)))
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(OPEN_TABLES_MAX))))
             .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
             .data_block_compression_policy(CompressionPolicy::all(CompressionType::None))
-            .open()
+            .with_compaction_filter_factory(Some(Arc::new(pauses)));
+        // What damage makes it do is not foreseen everywhere.
+        let tree = catch_unwind(AssertUnwindSafe(|| config.open()))
+            .map_err(|_panic| error("its files are not what it has written".to_owned()))?
             .map_err(|e| error(e.to_string()))?;
         // Every read must see what the files hold, so the counter starts above all of it.
         sequence.fetch_max(tree.get_highest_persisted_seqno().map_or(1, |highest| highest + 1));
-        Ok(Self { tree, sequence, left: Mutex::default(), released: RwLock::default() })
+        turns.begin_after(tree.current_version().id());
+        let (left, released) = (Mutex::default(), RwLock::default());
+        let unreadable = Unreadable::default();
+        Ok(Self { tree, sequence, left, released, turns, unreadable })
     }
 
     /// Lets go of states before `oldest`: from now on nobody begins to read one.
@@ -100,9 +138,23 @@ impl Engine {
         Ok(released)
     }
 
+    fn unreadable(&self, at: Place<'_>, error: lsm_tree::Error) -> ReadError {
+        self.unreadable.name(&self.tree, at, error)
+    }
+
+    /// Merges tables as `merge` says, in turn with checkpoints.
+    fn merge(
+        &self,
+        merge: impl FnOnce(&AnyTree) -> lsm_tree::Result<()>,
+    ) -> Result<(), EngineError> {
+        let turn = self.turns.take(Work::Merge)?;
+        let merged = merge(&self.tree);
+        turn.done(merged.is_ok(), self.tree.current_version().id());
+        merged.map_err(write_error)
+    }
+
     /// Whether so many rows of deleted documents are there that merging everything is worth it.
-    fn is_full_of_tombstones(&self, oldest: EngineState) -> bool {
-        let left = *self.left.lock();
+    fn is_full_of_tombstones(&self, left: Left, oldest: EngineState) -> bool {
         // Whoever needed them then may be gone.
         let needed = if oldest.sequence < left.sequence { left.tombstones } else { 0 };
         let tombstones = self.tree.tombstone_count().saturating_sub(needed);
@@ -117,13 +169,15 @@ impl AtRest for Engine {
 
     fn state_row(&self) -> Result<StateRow, ReadError> {
         let key = engine_key(SYSTEM_ID, STATE_ROW);
-        let Some(row) = self.tree.get(&key, self.sequence.get()).map_err(read_error)? else {
-            return Ok(StateRow::default());
-        };
+        let row = self.tree.get(&key, self.sequence.get());
+        let row = row.map_err(|error| self.unreadable(Place::At(&key), error))?;
+        let Some(row) = row else { return Ok(StateRow::default()) };
         let mut reader = Reader::new(Bytes::copy_from_slice(&row));
         let fields = reader.u64().and_then(|commit| Ok((commit, reader.u64()?)));
         let (commit, time) = fields.map_err(decode_error)?;
-        Ok(StateRow { commit: CommitNumber(commit), time: Timestamp(time) })
+        // Earlier builds did not write it.
+        let segment = if row.len() < 24 { 0 } else { reader.u64().map_err(decode_error)? };
+        Ok(StateRow { commit: CommitNumber(commit), time: Timestamp(time), segment })
     }
 
     fn get(
@@ -136,24 +190,26 @@ impl AtRest for Engine {
             return Ok(None);
         }
         let _held = self.hold(state)?;
-        let row = self
-            .tree
-            .get(engine_key(collection, key.as_bytes()), state.sequence)
-            .map_err(read_error)?;
+        let row_key = engine_key(collection, key.as_bytes());
+        let row = self.tree.get(&row_key, state.sequence);
+        let row = row.map_err(|error| self.unreadable(Place::At(&row_key), error))?;
         row.map(|row| decode_document(&row)).transpose()
     }
 
     fn scan(&self, state: EngineState, visit: VisitRow<'_>) -> Result<(), ReadError> {
         let first = engine_key(SYSTEM_ID + 1, b"");
         let held = self.hold(state)?;
-        let rows = self.tree.range(first.., state.sequence, None);
+        let rows = self.tree.range(&first[..].., state.sequence, None);
         drop(held);
+        let mut last = lsm_tree::UserKey::from(first);
         for guard in rows {
-            let (key, row) = guard.into_inner().map_err(read_error)?;
+            let from = |error| self.unreadable(Place::From(&last, Direction::Ascending), error);
+            let (key, row) = guard.into_inner().map_err(from)?;
             let (id, name) = split_key(&key)?;
             if visit(id, name, decode_document(&row)?).is_break() {
                 break;
             }
+            last = key;
         }
         Ok(())
     }
@@ -178,6 +234,13 @@ impl AtRest for Engine {
         if is_empty(&from, &to) {
             return Ok(());
         }
+        let mut last = match (direction, &from, &to) {
+            (Direction::Ascending, Bound::Included(key) | Bound::Excluded(key), _)
+            | (Direction::Descending, _, Bound::Included(key) | Bound::Excluded(key)) => {
+                lsm_tree::UserKey::from(&key[..])
+            }
+            _ => lsm_tree::UserKey::from(engine_key(collection, b"")),
+        };
         let held = self.hold(state)?;
         let mut rows = self.tree.range((from, to), state.sequence, None);
         drop(held);
@@ -187,21 +250,25 @@ impl AtRest for Engine {
                 Direction::Descending => rows.next_back(),
             };
             let Some(guard) = next else { return Ok(()) };
-            let (key, row) = guard.into_inner().map_err(read_error)?;
+            let behind = |error| self.unreadable(Place::From(&last, direction), error);
+            let (key, row) = guard.into_inner().map_err(behind)?;
             if visit(split_key(&key)?.1, decode_document(&row)?).is_break() {
                 return Ok(());
             }
+            last = key;
         }
     }
 
     fn ingest(&self, row: StateRow) -> Result<Box<dyn Ingest + '_>, EngineError> {
         let mut ingestion = self.tree.ingestion().map_err(write_error)?;
-        let fields = [row.commit.0.to_le_bytes(), row.time.0.to_le_bytes()].concat();
+        let fields = [row.commit.0, row.time.0, row.segment].map(u64::to_le_bytes).concat();
         ingestion.write(engine_key(SYSTEM_ID, STATE_ROW), fields).map_err(write_error)?;
-        Ok(Box::new(Tables { ingestion }))
+        Ok(Box::new(Tables { engine: self, ingestion }))
     }
 
     fn compact(&self, oldest: EngineState, is_idle: bool) -> Result<bool, EngineError> {
+        // Of merges there is one at a time.
+        let mut left = self.left.lock();
         // Merging lets go of what came before, too.
         self.let_go(oldest);
         let before = self.tree.current_version().id();
@@ -209,18 +276,18 @@ impl AtRest for Engine {
             .with_table_target_size(TABLE_BYTES)
             .with_l0_threshold(TABLES_PER_MERGE)
             .with_level_ratio_policy(vec![LEVEL_RATIO]);
-        self.tree.compact(Arc::new(levels), oldest.sequence).map_err(write_error)?;
+        self.merge(|tree| tree.compact(Arc::new(levels), oldest.sequence))?;
         if self.tree.current_version().id() != before {
             return Ok(true);
         }
         // Rows of deleted documents leave only from the last level, and levels that are not full
         // would keep them, and what they delete, for ever.
-        if !is_idle || !self.is_full_of_tombstones(oldest) {
+        if !is_idle || !self.is_full_of_tombstones(*left, oldest) {
             return Ok(false);
         }
         let sequence = self.sequence.get();
-        self.tree.major_compact(TABLE_BYTES, oldest.sequence).map_err(write_error)?;
-        *self.left.lock() = Left { tombstones: self.tree.tombstone_count(), sequence };
+        self.merge(|tree| tree.major_compact(TABLE_BYTES, oldest.sequence))?;
+        *left = Left { tombstones: self.tree.tombstone_count(), sequence };
         Ok(true)
     }
 
@@ -241,13 +308,7 @@ impl AtRest for Engine {
     fn check_files(&self) -> Vec<String> {
         // As long as it is held, none of its files is removed.
         let version = self.tree.current_version();
-        let check = |table: &lsm_tree::Table| {
-            let why = tables::check(&table.path, table.checksum().into_u128())?;
-            let range = &table.metadata.key_range;
-            let (first, last) = (shown(range.min()), shown(range.max()));
-            Some(format!("{why}; it holds rows from {first} to {last}"))
-        };
-        version.iter_tables().filter_map(check).collect()
+        version.iter_tables().filter_map(unreadable::check).collect()
     }
 }
 
@@ -258,6 +319,7 @@ pub fn open_engine(folder: &Path, cache_bytes: u64) -> Result<Box<dyn AtRest>, O
 
 /// The tables of one checkpoint, being written in key order.
 struct Tables<'a> {
+    engine: &'a Engine,
     ingestion: AnyIngestion<'a>,
 }
 
@@ -277,7 +339,11 @@ impl Ingest for Tables<'_> {
     }
 
     fn finish(self: Box<Self>) -> Result<(), EngineError> {
-        self.ingestion.finish().map_err(write_error)
+        let Self { engine, ingestion } = *self;
+        let turn = engine.turns.take(Work::Checkpoint)?;
+        let finished = ingestion.finish();
+        turn.done(finished.is_ok(), engine.tree.current_version().id());
+        finished.map_err(write_error)
     }
 }
 
@@ -289,10 +355,6 @@ fn is_empty(from: &Bound<Vec<u8>>, to: &Bound<Vec<u8>>) -> bool {
         | (Bound::Excluded(from), Bound::Included(to)) => from >= to,
         _ => false,
     }
-}
-
-fn read_error(error: lsm_tree::Error) -> ReadError {
-    ReadError::Engine(error.to_string().into())
 }
 
 fn decode_error(error: DecodeError) -> ReadError {
@@ -370,7 +432,8 @@ mod tests {
 
     /// Writes a checkpoint of documents of 1,000 bytes, and of deletions.
     fn checkpoint(engine: &Engine, commit: u64, rows: &[(String, bool)]) {
-        let row = StateRow { commit: CommitNumber(commit), time: Timestamp(commit) };
+        let time = Timestamp(commit);
+        let row = StateRow { commit: CommitNumber(commit), time, segment: 0 };
         let mut ingest = engine.ingest(row).unwrap();
         for (key, is_there) in rows {
             let document = is_there.then(|| document(commit, 1000));

@@ -92,6 +92,18 @@ pub enum OpenError {
         /// What it said.
         why: String,
     },
+    /// A file of the storage engine is missing, or is not what was written.
+    #[error(
+        "the storage engine is damaged: {}: {why}. No data was changed. Restore the folder from a \
+         backup, or run `sarsen verify --data DIR` for the full list",
+        path.display()
+    )]
+    DamagedEngine {
+        /// The file.
+        path: PathBuf,
+        /// What was expected and what was found.
+        why: String,
+    },
     /// `--memory` is below the smallest size that works.
     #[error("--memory must be at least {min} bytes; got {got}", min = limits::MEMORY_BYTES_MIN)]
     MemoryTooSmall {

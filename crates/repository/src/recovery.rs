@@ -10,6 +10,7 @@ use crate::document::{CommitNumber, Document, Timestamp};
 use crate::durability::Durability;
 use crate::ended;
 use crate::engine::Engine;
+use crate::engine::lists::{self, List};
 use crate::errors::{OpenError, Poisoned, ReadError};
 use crate::expired::{Keeping, Kept};
 use crate::folder::Folder;
@@ -21,7 +22,9 @@ use crate::range::Direction;
 use crate::record::{self, Change, Write};
 use crate::repository::{Options, Recovery};
 use crate::store::{Clock, Counters, Sequence, Store};
-use crate::tranlog::{Retention, Scan, SegmentSizes, Start, Tranlog, scan};
+use crate::tranlog::{
+    Home, Retention, Scan, SegmentSizes, Start, Tranlog, UsedSegment, Visit, scan,
+};
 use crate::views::Views;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -43,8 +46,8 @@ pub(crate) struct Opened {
     pub segments: usize,
 }
 
-/// Opens what is at rest, given its folder.
-type OpenAtRest = Box<dyn FnOnce(&Path) -> Result<Box<dyn AtRest>, OpenError>>;
+/// Opens what is at rest, given the folder of the repository.
+type OpenAtRest = Box<dyn FnOnce(&Folder) -> Result<Box<dyn AtRest>, OpenError>>;
 
 /// What a repository stands on.
 pub(crate) struct Ground {
@@ -70,7 +73,7 @@ impl Ground {
     pub(crate) fn real(options: &Options) -> Self {
         let cache_bytes = options.memory_bytes / BLOCK_CACHE_SHARE;
         let at_rest: OpenAtRest =
-            Box::new(move |folder| Ok(Box::new(Engine::open(folder, cache_bytes)?)));
+            Box::new(move |folder| Ok(Box::new(open_engine(folder, cache_bytes)?)));
         let sizes = SegmentSizes::default();
         Self {
             disk: Arc::new(Files),
@@ -84,13 +87,73 @@ impl Ground {
     }
 }
 
+/// Opens the storage engine of a folder. What it does to its files when it is opened, it does only
+/// where the log goes on from what it holds.
+fn open_engine(folder: &Folder, cache_bytes: u64) -> Result<Engine, OpenError> {
+    let engine = folder.engine();
+    if lists::is_unmade(&engine)? {
+        // It is made anew: then the log must begin at the beginning.
+        scan_after(&folder.tranlog(), StateRow::default(), &mut |_, _| Ok(()))?;
+        return Engine::open(&engine, cache_bytes);
+    }
+    if let Err(damage) = lists::check(&engine) {
+        let list = lists::before_current(&engine).ok_or(damage.clone())?;
+        let held = held_by(&engine, list)?;
+        scan_after(&folder.tranlog(), held, &mut |_, _| Ok(()))?;
+        let (number, commit) = (list.number, held.commit);
+        log::warn!("{damage}; going back to list {number}, which holds commit {commit}");
+        list.make_current(&engine).map_err(|source| {
+            let path = engine.join("current");
+            OpenError::Io { action: "write", path, source }
+        })?;
+    }
+    Engine::open(&engine, cache_bytes)
+}
+
+/// Reads the log after what the engine holds, which must go on from there.
+fn scan_after(home: &Home, held: StateRow, visit: Visit<'_>) -> Result<Scan, OpenError> {
+    let scan = scan(home, held.commit, visit)?;
+    let segments = &scan.used.segments;
+    let newest = segments.last().map_or(0, |newest| newest.sequence);
+    let missing = |segment: u64, why: String| {
+        Err(OpenError::Damaged { segment: home.path(segment), offset: 0, why })
+    };
+    if newest < held.segment {
+        let commit = held.commit;
+        let why = format!("it is missing, and was there when commit {commit} reached the engine");
+        return missing(held.segment, why);
+    }
+    // The oldest go first, and those that hold what the engine does not have are not let go of.
+    let is_lost = |pair: &&[UsedSegment]| {
+        pair[0].sequence + 1 != pair[1].sequence && pair[0].last > held.commit
+    };
+    match segments.windows(2).find(is_lost) {
+        Some(pair) => {
+            let why = format!("it is missing, and segment {} is there", pair[1].sequence);
+            missing(pair[0].sequence + 1, why)
+        }
+        None => Ok(scan),
+    }
+}
+
+/// What the engine holds as of another list than the one that counts.
+fn held_by(engine: &Path, list: List) -> Result<StateRow, OpenError> {
+    let unreadable = |why: String| OpenError::Engine { path: list.path(engine), why };
+    let trial = lists::lay_out(engine, list).map_err(|error| unreadable(error.to_string()))?;
+    let opened = Engine::open(&trial, MEMORY_BYTES_MIN)?;
+    let row = opened.state_row().map_err(|error| unreadable(error.to_string()))?;
+    drop(opened);
+    lists::clear(&trial).map_err(|error| unreadable(error.to_string()))?;
+    Ok(row)
+}
+
 /// Opens or creates the repository of `options`.
 pub(crate) fn open(options: &Options, ground: Ground) -> Result<(Opened, Recovery), OpenError> {
     if options.memory_bytes < MEMORY_BYTES_MIN {
         return Err(OpenError::MemoryTooSmall { got: options.memory_bytes });
     }
     let (folder, created) = Folder::open_or_create(ground.disk, &options.folder)?;
-    let at_rest = (ground.at_rest)(&folder.engine())?;
+    let at_rest = (ground.at_rest)(&folder)?;
     // The engine makes its folder; its name must be as durable as what will be in it.
     folder.sync()?;
     let mut replayed = replay(&folder, at_rest, &options.clock)?;
@@ -195,9 +258,9 @@ pub(crate) fn replay(
     let unreadable =
         |error: ReadError| OpenError::Engine { path: folder.engine(), why: error.to_string() };
     let mut replay = Replay::begin(engine, clock).map_err(unreadable)?;
-    let checkpoint = replay.last();
-    let scan =
-        scan(&folder.tranlog(), checkpoint, &mut |number, record| replay.record(number, &record))?;
+    let (checkpoint, held) = (replay.last(), replay.held);
+    let visit: Visit<'_> = &mut |number, record| replay.record(number, &record);
+    let scan = scan_after(&folder.tranlog(), held, visit)?;
     let Replay { hot, views, engine, sequence, progress, .. } = replay;
     let (commits, bytes) = (scan.visited, progress.bytes);
     Ok(Replayed { hot, views, engine, sequence, scan, commits, bytes, checkpoint })
@@ -210,6 +273,8 @@ pub(crate) struct Replay {
     engine: Box<dyn AtRest>,
     /// The engine's state, which does not move while the log is replayed.
     at: EngineState,
+    /// What it says that it holds.
+    held: StateRow,
     sequence: Sequence,
     progress: Progress,
 }
@@ -226,6 +291,7 @@ impl Replay {
             hot,
             engine,
             at,
+            held: row,
             sequence: Sequence {
                 last: row.commit,
                 logged: row.commit,
@@ -257,7 +323,7 @@ impl Replay {
         }
         let view = self.views.pin_memory();
         let mut cells = std::mem::take(&mut self.sequence.changed);
-        let row = StateRow { commit, time: self.sequence.time };
+        let row = StateRow { commit, time: self.sequence.time, segment: 0 };
         checkpoint::sort(&mut cells);
         checkpoint::ingest(&*self.engine, &view, row, &cells)?;
         drop(view);

@@ -2,14 +2,13 @@
 //! behind damage and says what is lost. It takes the lock and changes no data; the storage engine
 //! removes leftovers of its own when it is opened, which it is only if its list of tables is whole.
 
-pub(crate) mod tables;
 mod unmade;
 
 use crate::at_rest::{AtRest, EngineState};
 use crate::blobs::{self, BlobReference, Blobs, CheckedBlobs};
 use crate::disk::Files;
 use crate::document::{CommitNumber, Document, MediaType, Timestamp};
-use crate::engine::Engine;
+use crate::engine::{Engine, lists};
 use crate::errors::{OpenError, ReadError};
 use crate::folder::Folder;
 use crate::history;
@@ -74,15 +73,22 @@ impl VerifyReport {
 pub fn verify(folder: &Path) -> Result<VerifyReport, OpenError> {
     let folder = Folder::open(Arc::new(Files), folder)?;
     let mut report = VerifyReport::default();
-    if unmade::is_unmade(&folder.engine()).unwrap_or(false) {
+    if lists::is_unmade(&folder.engine()).unwrap_or(false) {
         // All that there is, if nothing is missing, is in the log.
         return check_whole(&folder, Box::new(unmade::Unmade), report.clone()).or_else(|error| {
             report.found(error.to_string());
             Ok(without_engine(&folder, report))
         });
     }
-    if let Err(why) = tables::check_list(&folder.engine()) {
-        report.found(why);
+    if let Err(damage) = lists::check(&folder.engine()) {
+        report.found(damage.to_string());
+        if let Some(list) = lists::before_current(&folder.engine()) {
+            let list = list.path(&folder.engine());
+            let list = list.display();
+            report
+                .found(format!("{list} is whole: opening goes back to it, and reads the tranlog"));
+            return Ok(report);
+        }
         return Ok(without_engine(&folder, report));
     }
     let open = || guarded(&folder, || Engine::open(&folder.engine(), CACHE_BYTES));

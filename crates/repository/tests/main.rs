@@ -4,6 +4,7 @@
 
 mod blobs;
 mod collections;
+mod damage;
 mod ended;
 mod exchange;
 mod expired;

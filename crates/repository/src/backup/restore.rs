@@ -350,7 +350,7 @@ impl<'a> Restoring<'a> {
     ) -> Result<(), RestoreError> {
         let engine = self.open()?;
         let failed = |error: crate::at_rest::EngineError| RestoreError::Engine(error.to_string());
-        let mut ingest = engine.ingest(StateRow { commit, time }).map_err(failed)?;
+        let mut ingest = engine.ingest(StateRow { commit, time, segment: 0 }).map_err(failed)?;
         let mut found = Found::default();
         while let Some(piece) = next()? {
             let (path, content) = match piece {

@@ -151,7 +151,7 @@ fn a_checkpoint_that_panics_loses_nothing_when_the_repository_closes() {
     let ground = Ground {
         disk: Arc::new(Files),
         at_rest: Box::new(move |folder| {
-            let engine = crate::engine::open_engine(folder, 1 << 20)?;
+            let engine = crate::engine::open_engine(&folder.engine(), 1 << 20)?;
             Ok(Box::new(Panics { engine, once: mine }))
         }),
         sizes: SegmentSizes::default(),
@@ -246,7 +246,7 @@ fn a_panic_where_segments_are_made_leaves_nobody_waiting() {
     let panics = Arc::clone(&disk.panics);
     let ground = Ground {
         disk: Arc::new(disk),
-        at_rest: Box::new(|folder| crate::engine::open_engine(folder, 1 << 20)),
+        at_rest: Box::new(|folder| crate::engine::open_engine(&folder.engine(), 1 << 20)),
         sizes: SegmentSizes { first_bytes: 64 << 10, bytes: 64 << 10 },
         has_threads: true,
         kept: Kept::Nothing,

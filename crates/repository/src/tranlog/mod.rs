@@ -20,12 +20,13 @@ pub(crate) use follow::Follower;
 pub use follow::LogRecord;
 pub(crate) use losses::losses;
 pub(crate) use pipeline::{Start, Tranlog};
-pub(crate) use reader::{Scan, scan};
+pub(crate) use reader::{Scan, Visit, scan};
 pub(crate) use retention::{BlobRoom, Held};
 pub use retention::{Hold, Retention};
 pub(crate) use segment::Home;
 #[cfg(test)]
 pub(crate) use supply::Used;
+pub(crate) use supply::UsedSegment;
 pub use supply::{Retained, SegmentSizes};
 
 #[cfg(test)]

@@ -269,6 +269,11 @@ impl Tranlog {
         Ok(())
     }
 
+    /// The newest segment that records were to go to. Its name is durable.
+    pub(crate) fn newest_segment(&self) -> u64 {
+        self.supply.current()
+    }
+
     /// Lets go of segments that hold nothing after `checkpoint`.
     pub(crate) fn checkpointed(&self, checkpoint: CommitNumber) {
         self.supply.checkpointed(checkpoint);

@@ -78,7 +78,7 @@ pub(crate) struct Home {
 
 impl Home {
     /// The file of the segment `sequence`.
-    pub(super) fn path(&self, sequence: u64) -> PathBuf {
+    pub(crate) fn path(&self, sequence: u64) -> PathBuf {
         self.folder.join(format!("{sequence:012}.seg"))
     }
 

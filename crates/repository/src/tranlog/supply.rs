@@ -2,6 +2,7 @@
 //! checkpoint has made unnecessary, and that are not kept for anybody (`retention`), are used again
 //! or removed.
 
+use crate::disk::BLOCK_BYTES;
 use crate::document::CommitNumber;
 use crate::space::{Space, is_full};
 use crate::tranlog::frame::FRAME_BYTES_TARGET;
@@ -161,6 +162,11 @@ impl Supply {
 
     pub(super) fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The segment that is written, or was last.
+    pub(super) fn current(&self) -> u64 {
+        self.state.lock().current
     }
 
     /// What can be read.
@@ -345,6 +351,16 @@ impl Supply {
 
     fn make_once(&self, bytes: u64) -> io::Result<Segment> {
         let mut state = self.state.lock();
+        if state.would_reuse_newest(self.space.is_tight(), self.sizes.bytes) {
+            let last = state.used[0].last;
+            let sequence = state.next_sequence;
+            state.next_sequence += 1;
+            drop(state);
+            let made = self.prepare(sequence, None, BLOCK_BYTES as u64);
+            state = self.state.lock();
+            let bytes = made?.bytes;
+            state.used.push_back(UsedSegment { sequence, last, bytes });
+        }
         let reuse = state.releasable(self.space.is_tight()) > 0;
         let reuse = reuse && state.used[0].bytes >= self.sizes.bytes;
         if !reuse {
@@ -355,10 +371,17 @@ impl Supply {
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         drop(state);
+        self.prepare(sequence, spare.map(|used| used.sequence), bytes)
+    }
+
+    /// Makes the segment of this number, which is given back if that fails.
+    fn prepare(&self, sequence: u64, spare: Option<u64>, bytes: u64) -> io::Result<Segment> {
         let mut nonce = [0; 16];
-        getrandom::fill(&mut nonce).map_err(io::Error::other)?;
-        let header = SegmentHeader { sequence, nonce, repository: self.home.repository };
-        let made = self.home.prepare(header, spare.map(|used| used.sequence), bytes);
+        let header = || {
+            getrandom::fill(&mut nonce).map_err(io::Error::other)?;
+            Ok(SegmentHeader { sequence, nonce, repository: self.home.repository })
+        };
+        let made = { header }().and_then(|header| self.home.prepare(header, spare, bytes));
         let mut state = self.state.lock();
         if made.is_err() && state.next_sequence == sequence + 1 {
             // A number that is missing later is that of a segment which was removed, and what lies
@@ -471,6 +494,14 @@ impl State {
     fn releasable(&self, is_tight: bool) -> usize {
         let unneeded = self.used.range(..self.unneeded());
         self.keeping.releasable(unneeded, self.lost, is_tight)
+    }
+
+    /// Whether the only segment that may be used again is the newest: while its file gets another
+    /// name, nothing would say how far the log had come. One without room for records goes before.
+    fn would_reuse_newest(&self, is_tight: bool, bytes: u64) -> bool {
+        let newest = self.used.back().map_or(0, |used| used.sequence).max(self.current);
+        let is_newest = |used: &UsedSegment| used.sequence == newest && used.bytes >= bytes;
+        self.releasable(is_tight) > 0 && self.used.front().is_some_and(is_newest)
     }
 
     fn break_holds(&self) {

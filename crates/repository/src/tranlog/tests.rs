@@ -385,3 +385,29 @@ fn removed_segments_that_come_back_do_no_harm() {
     place.engine = 8;
     assert_eq!(place.numbers(), [9, 10], "the engine has what is missing");
 }
+
+/// While the file of a segment gets another name, another one says how far the log had come: the
+/// engine knows of the newest, and one that is missing is damage.
+#[test]
+fn the_newest_segment_is_used_again_only_behind_another() {
+    let mut place = Place::new();
+    let (_, log) = place.open();
+    (1..=10).for_each(|number| log.put(number, 1, Synced));
+    drop(log);
+    // The first is smaller than others, and not used again.
+    std::fs::remove_file(place.segment(1)).unwrap();
+    assert_eq!(std::fs::metadata(place.segment(2)).unwrap().len(), 16 * BLOCK);
+    place.engine = 10;
+    let (_, log) = place.open();
+    assert!(!place.segment(2).exists(), "it is segment 4 now");
+    assert_eq!(std::fs::metadata(place.segment(3)).unwrap().len(), BLOCK);
+    assert_eq!(log.newest_segment(), 4);
+    log.put(11, 5, Synced);
+    drop(log);
+    assert_eq!(place.scan().unwrap().0, [(11, 5)]);
+    place.engine = 11;
+    let (_, log) = place.open();
+    log.put(12, 6, Synced);
+    while log.step_supply() {}
+    assert_eq!(place.scan().unwrap().0, [(12, 6)]);
+}

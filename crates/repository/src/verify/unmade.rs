@@ -3,23 +3,10 @@
 
 use crate::at_rest::{AtRest, EngineError, EngineState, Ingest, KeyBounds, StateRow};
 use crate::at_rest::{VisitKey, VisitRow};
-use crate::disk::{Disk, Files};
 use crate::document::{CommitNumber, Document};
 use crate::errors::ReadError;
 use crate::range::Direction;
-use std::io::{self, ErrorKind};
-use std::path::Path;
 use std::sync::Arc;
-
-/// Whether there is neither a list of tables nor a table in the engine's folder.
-pub(super) fn is_unmade(engine: &Path) -> io::Result<bool> {
-    let missing = |error: io::Error| match error.kind() {
-        ErrorKind::NotFound => Ok(Vec::new()),
-        _ => Err(error),
-    };
-    let has_list = Files.names(engine).or_else(missing)?.iter().any(|name| name == "current");
-    Ok(!has_list && Files.names(&engine.join("tables")).or_else(missing)?.is_empty())
-}
 
 /// See the module.
 pub(super) struct Unmade;

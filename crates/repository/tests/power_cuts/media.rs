@@ -44,6 +44,15 @@ struct Open {
     is_synchronous: bool,
 }
 
+/// How it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The power goes.
+    PowerCut,
+    /// The process is killed: what it has done stays.
+    Kill,
+}
+
 /// Everything that was done below one folder.
 pub struct Media {
     root: PathBuf,
@@ -207,17 +216,18 @@ impl Media {
         changes.filter(is_counted).count()
     }
 
-    /// Writes to `folder`, which is there, what a power cut at `cut` may leave.
-    pub fn image(&self, cut: usize, random: &mut Random, folder: &Path) {
-        self.image_of(ROOT, cut, random, folder);
+    /// Writes to `folder`, which is there, what such an end at `cut` may leave.
+    pub fn image(&self, (end, cut): (End, usize), random: &mut Random, folder: &Path) {
+        self.image_of(ROOT, (end, cut), random, folder);
     }
 
-    fn image_of(&self, folder: usize, cut: usize, random: &mut Random, to: &Path) {
+    fn image_of(&self, folder: usize, (end, cut): (End, usize), random: &mut Random, to: &Path) {
         let changes = &self.nodes[folder].changes;
         let made = changes.iter().take_while(|change| change.ended <= cut).count();
         let durable = changes[..made].iter().rposition(|change| change.durable <= cut);
         let durable = durable.map_or(0, |last| last + 1);
         let kept = match random.below(4) {
+            _ if end == End::Kill => made,
             0 => durable,
             1 => made,
             _ => durable + random.below(made - durable + 1),
@@ -238,19 +248,20 @@ impl Media {
             let path = to.join(name);
             if self.nodes[node].is_folder {
                 std::fs::create_dir(&path).unwrap();
-                self.image_of(node, cut, random, &path);
+                self.image_of(node, (end, cut), random, &path);
             } else {
-                std::fs::write(&path, self.content(node, cut, random)).unwrap();
+                std::fs::write(&path, self.content(node, (end, cut), random)).unwrap();
             }
         }
     }
 
-    fn content(&self, file: usize, cut: usize, random: &mut Random) -> Vec<u8> {
+    fn content(&self, file: usize, (end, cut): (End, usize), random: &mut Random) -> Vec<u8> {
         let mut content = Vec::new();
         let luck = random.below(4);
         for change in self.nodes[file].changes.iter().take_while(|change| change.began <= cut) {
             // What was not synced: nothing of it, all of it, or some.
             let is_whole = change.durable <= cut
+                || (end == End::Kill && change.ended <= cut)
                 || match luck {
                     0 => false,
                     1 => true,

@@ -5,9 +5,13 @@ use std::collections::HashMap;
 /// A system call that has returned.
 #[derive(Debug)]
 pub struct Call {
+    /// The id of the thread that made it.
+    pub thread: String,
     pub name: String,
     pub arguments: Vec<Argument>,
     pub returned: i64,
+    /// strace made it fail: nothing was done.
+    pub is_injected: bool,
     /// Places in the trace. Of two threads, what one began after the other's call had ended may
     /// have been caused by it.
     pub began: usize,
@@ -59,9 +63,9 @@ pub fn calls(trace: &str) -> Vec<Call> {
         } else if let Some(resumed) = text.strip_prefix("<... ") {
             let (_, rest) = resumed.split_once(" resumed>").unwrap();
             let (began, start) = unfinished.remove(thread).unwrap();
-            calls.extend(call(start, rest, began, ended));
+            calls.extend(call((thread, start), rest, began, ended));
         } else {
-            calls.extend(call(text, text, began, ended));
+            calls.extend(call((thread, text), text, began, ended));
         }
     }
     calls
@@ -69,7 +73,7 @@ pub fn calls(trace: &str) -> Vec<Call> {
 
 /// A call whose arguments are in `text` and whose result is in `end`. `None`: the process ended in
 /// it.
-fn call(text: &str, end: &str, began: usize, ended: usize) -> Option<Call> {
+fn call((thread, text): (&str, &str), end: &str, began: usize, ended: usize) -> Option<Call> {
     let returned = end.rsplit_once(" = ").unwrap_or_else(|| panic!("no result: {end}")).1;
     let returned = returned.split(' ').next().unwrap();
     if returned == "?" {
@@ -80,7 +84,9 @@ fn call(text: &str, end: &str, began: usize, ended: usize) -> Option<Call> {
         None => returned.parse().unwrap_or_else(|_| panic!("no result: {end}")),
     };
     let (name, rest) = text.split_once('(').unwrap();
-    Some(Call { name: name.to_owned(), arguments: arguments(rest), returned, began, ended })
+    let (thread, name) = (thread.to_owned(), name.to_owned());
+    let is_injected = end.ends_with("(INJECTED)");
+    Some(Call { thread, name, arguments: arguments(rest), returned, is_injected, began, ended })
 }
 
 fn arguments(text: &str) -> Vec<Argument> {
