@@ -490,6 +490,20 @@ mod tests {
         assert_eq!(keys(&engine, (Included("c"), Included("c")), Ascending, 9), "c");
     }
 
+    #[test]
+    fn a_state_of_an_earlier_build_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), CACHE_BYTES).unwrap();
+        let written = StateRow { commit: CommitNumber(7), time: Timestamp(8), segment: 9 };
+        engine.ingest(written).unwrap().finish().unwrap();
+        assert_eq!(engine.state_row().unwrap(), written);
+        let mut ingestion = engine.tree.ingestion().unwrap();
+        let fields = [7_u64, 8].map(u64::to_le_bytes).concat();
+        ingestion.write(engine_key(SYSTEM_ID, STATE_ROW), fields).unwrap();
+        ingestion.finish().unwrap();
+        assert_eq!(engine.state_row().unwrap(), StateRow { segment: 0, ..written });
+    }
+
     /// Each round writes a thousand documents under new keys and deletes those of the round before.
     #[test]
     fn churn_of_short_lived_documents_stays_flat() {
