@@ -4,6 +4,8 @@
 use crate::exchange::Request;
 use crate::limits::{SESSION_IDLE_DEFAULT, SESSION_LIFETIME_DEFAULT};
 use repository::{Key, Timestamp};
+use sha2::{Digest, Sha256};
+use std::fmt;
 use std::time::Duration;
 
 /// The name of the cookie that is sent over http.
@@ -61,11 +63,39 @@ fn later(time: Timestamp, by: Duration) -> Timestamp {
     Timestamp(time.0.saturating_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX)))
 }
 
-/// A new id, which nobody can guess: 128 bits from the operating system, base64url (RFC 4648 §5).
-pub(crate) fn new_id() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)?;
-    Ok(base64url(&bytes))
+/// What a visitor's cookie holds, 22 characters of base64url: whoever has it has the session. It is
+/// sent to the visitor and kept nowhere else.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct SessionId(String);
+
+impl SessionId {
+    /// A new id, which nobody can guess: 128 bits from the operating system, base64url (RFC 4648
+    /// §5).
+    pub(crate) fn new() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(base64url(&bytes)))
+    }
+
+    /// The key of its document in `_sessions`: SHA-256 of the id. The id is random in all its bits,
+    /// so the hash needs no salt, and nobody finds the id from it: no file, backup or export holds
+    /// a cookie that is of use.
+    pub(crate) fn key(&self) -> Key {
+        Key::new(&base64url(&Sha256::digest(self.0.as_bytes())))
+            .expect("43 characters of base64url are a key")
+    }
+
+    /// What the cookie is to hold.
+    pub(crate) fn as_cookie(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Without the id: it is not for logs.
+impl fmt::Debug for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SessionId(…)")
+    }
 }
 
 /// RFC 4648 §5, without padding.
@@ -88,13 +118,13 @@ pub(crate) fn base64url(bytes: &[u8]) -> String {
 /// of a session that lives can be planted; so it changes when its visitor logs in.
 ///
 /// Over https only the cookie counts that was set there: one that was planted over http does not.
-pub(crate) fn id_of(request: &Request) -> Option<Key> {
+pub(crate) fn id_of(request: &Request) -> Option<SessionId> {
     let mut cookies = request.header("cookie").peekable();
     cookies.peek()?;
     let name = cookie_name(came_by_https(request));
     let mut values =
         cookies.flat_map(|field| field.split(';')).filter_map(|cookie| value(cookie, name));
-    Key::new(values.find(|value| is_id(value))?).ok()
+    Some(SessionId(values.find(|value| is_id(value))?.to_owned()))
 }
 
 fn value<'a>(cookie: &'a str, name: &str) -> Option<&'a str> {
@@ -147,7 +177,7 @@ mod tests {
     }
 
     fn id(cookie: &str) -> Option<String> {
-        id_of(&request(&[("cookie", cookie)])).map(|key| key.as_str().to_owned())
+        id_of(&request(&[("cookie", cookie)])).map(|id| id.as_cookie().to_owned())
     }
 
     const ID: &str = "abcdefghij-_ABCDEFG012";
@@ -165,9 +195,17 @@ mod tests {
 
     #[test]
     fn new_ids_are_ids_and_differ() {
-        let (a, b) = (new_id().unwrap(), new_id().unwrap());
-        assert!(is_id(&a) && is_id(&b));
+        let (a, b) = (SessionId::new().unwrap(), SessionId::new().unwrap());
+        assert!(is_id(a.as_cookie()) && is_id(b.as_cookie()));
         assert_ne!(a, b);
+    }
+
+    /// By `printf %s abcdefghij-_ABCDEFG012 | openssl dgst -sha256 -binary | basenc --base64url`.
+    #[test]
+    fn the_key_is_the_sha_256_of_the_id_and_no_log_shows_the_id() {
+        let id = SessionId(ID.to_owned());
+        assert_eq!(id.key().as_str(), "HARLMEjMngC049pejJArbrzLyloIttAqI9fwD32I7do");
+        assert!(!format!("{id:?}").contains(ID));
     }
 
     #[test]

@@ -2,8 +2,11 @@
 //! gone when they expire or end, never adopted. And the messages that wait in them.
 
 use crate::support::{self, START_MS, Setup, Site, header, request, site, site_with, text};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use gem::{Reply, Request};
 use repository::MediaType;
+use sha2::{Digest, Sha256};
 
 const APP: &str = r#"
     app.get("/count", ({ session }) => {
@@ -32,8 +35,14 @@ fn get(site: &Site, target: &str, cookie: &str) -> Reply {
     site.send(with_cookie(target, cookie)).unwrap()
 }
 
-fn key(cookie: &str) -> &str {
+/// What the visitor's cookie holds.
+fn id(cookie: &str) -> &str {
     cookie.strip_prefix("sarsen_session=").unwrap()
+}
+
+/// Where the session of this cookie is stored.
+fn key(cookie: &str) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(id(cookie)))
 }
 
 /// With sessions that live for 8 minutes after a use, and for 2 hours.
@@ -53,11 +62,12 @@ fn a_session_begins_with_its_first_change() {
     let field = header(&first, "set-cookie").unwrap();
     assert!(field.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{field}");
     let cookie_1 = cookie(&first).unwrap();
-    assert_eq!(key(&cookie_1).len(), 22);
+    assert_eq!(id(&cookie_1).len(), 22);
     let second = get(&site, "/count", &cookie_1);
     assert_eq!(text(&second), "[2]");
     assert_eq!(cookie(&second), None, "the visitor has it already");
-    assert_eq!(site.stored("_sessions", key(&cookie_1)).as_deref(), Some(r#"{"count":2}"#));
+    assert_eq!(site.stored("_sessions", &key(&cookie_1)).as_deref(), Some(r#"{"count":2}"#));
+    assert_eq!(site.stored("_sessions", id(&cookie_1)), None, "a key is no cookie");
     assert_ne!(cookie(&site.get("/count")).unwrap(), cookie_1, "another visitor has another");
 }
 
@@ -78,8 +88,9 @@ fn an_id_that_names_no_session_is_never_adopted() {
     let reply = get(&site, "/count", &format!("sarsen_session={planted}"));
     assert_eq!(text(&reply), "[1]");
     let given = cookie(&reply).expect("a session with an id of its own");
-    assert_ne!(key(&given), planted);
-    assert_eq!(site.stored("_sessions", planted), None);
+    assert_ne!(id(&given), planted);
+    let planted = key(&format!("sarsen_session={planted}"));
+    assert_eq!(site.stored("_sessions", &planted), None);
     for bad in ["", "=", "sarsen_session=", "sarsen_session=../../etc", "sarsen_session=%00", ";;;"]
     {
         let reply = get(&site, "/count", bad);
@@ -126,16 +137,16 @@ fn no_message_holds_the_id_of_a_session() {
     };
     for message in [site.failure("/deep"), failure("/deep")] {
         assert!(message.ends_with(deep) && !message.contains("_sessions"), "{message}");
-        assert!(!message.contains(key(&cookie)), "{message}");
+        assert!(!message.contains(id(&cookie)), "{message}");
     }
-    site.store_as(("_sessions", key(&cookie)), MediaType::Other("text/x".into()), "", None);
+    site.store_as(("_sessions", &key(&cookie)), MediaType::Other("text/x".into()), "", None);
     let message = failure("/read");
     assert!(message.ends_with("session: expected a JSON document, found text/x"), "{message}");
 }
 
 /// `_sessions` of the visitor with this cookie: when it expires.
 fn expires(site: &Site, cookie: &str) -> u64 {
-    site.document("_sessions", key(cookie)).unwrap().expires.unwrap().0
+    site.document("_sessions", &key(cookie)).unwrap().expires.unwrap().0
 }
 
 const MINUTE: u64 = 60_000;
@@ -239,7 +250,7 @@ fn a_log_in_gives_a_new_id_and_the_old_one_is_dead() {
     assert_eq!(site.repository.stats().commits, before + 1, "in one transaction");
     let own = cookie(&reply).expect("a new id");
     assert_ne!(own, planted);
-    assert_eq!(site.stored("_sessions", key(&planted)), None);
+    assert_eq!(site.stored("_sessions", &key(&planted)), None);
     assert_eq!(text(&get(&site, "/look", &planted)), "{}");
     assert_eq!(text(&get(&site, "/look", &own)), r#"{"user":"victim","cart":["book"]}"#);
     assert_eq!(cookie(&get(&site, "/look", &own)), None);
@@ -279,7 +290,7 @@ fn a_log_out_deletes_session_and_cookie() {
     let field = header(&reply, "set-cookie").unwrap();
     assert_eq!(field, "sarsen_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
     assert_eq!(text(&get(&site, "/look", &user)), "{}");
-    assert_eq!(site.stored("_sessions", key(&user)), None);
+    assert_eq!(site.stored("_sessions", &key(&user)), None);
     // Twice is once, and without a session there is nothing to delete.
     assert_eq!(cookie(&get(&site, "/logout", &user)), None);
     let user = cookie(&site.get("/login?user=a")).unwrap();

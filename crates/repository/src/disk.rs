@@ -2,9 +2,9 @@
 //! disk, and the real one. The simulator has another, which loses what was not synced.
 
 use std::any::Any;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The unit of a synchronous write; a torn write tears at such borders at worst.
@@ -87,7 +87,7 @@ pub struct Files;
 
 impl Disk for Files {
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(folder)
+        DirBuilder::new().recursive(true).mode(OWN_FOLDER).create(folder)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
@@ -113,7 +113,7 @@ impl Disk for Files {
     }
 
     fn create(&self, file: &Path) -> io::Result<Box<dyn DiskFile>> {
-        File::create(file)?;
+        own().write(true).create(true).truncate(true).open(file)?;
         self.open(file)
     }
 
@@ -145,7 +145,7 @@ impl Disk for Files {
     }
 
     fn lock(&self, file: &Path) -> io::Result<Lock> {
-        let mut options = OpenOptions::new();
+        let mut options = own();
         let mut file = options.read(true).write(true).create(true).truncate(false).open(file)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -183,6 +183,17 @@ impl DiskFile for OpenFile {
     fn sync(&self) -> io::Result<()> {
         self.cached.sync_data()
     }
+}
+
+/// Modes of what is made: a repository holds sessions, keys and password hashes, which are not for
+/// other users of the machine.
+const OWN_FOLDER: u32 = 0o700;
+const OWN_FILE: u32 = 0o600;
+
+fn own() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(OWN_FILE);
+    options
 }
 
 /// Opens for writes that are durable when they return, past the page cache where the file system

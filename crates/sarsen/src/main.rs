@@ -21,6 +21,7 @@ mod new;
 mod notify;
 mod null_server;
 mod patience;
+mod private;
 mod progress;
 mod queue;
 mod record;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Exit {
+    private::keep(&command);
     if let Command::Bench(_) | Command::Run(_) | Command::Siege(_) | Command::NullServer(_) =
         command
     {

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::machine;
 use crate::memory_cache::MemoryCacheError;
 use crate::notify::{State, notify};
+use crate::private;
 use crate::signals::{self, StopSignals};
 use faces::ListenError;
 use memcached::StartError;
@@ -63,6 +64,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
         None => Arc::default(),
     };
     let assembly = assemble(arguments, &reopen_log)?;
+    private::tell_of_wide_modes(arguments);
     let announced = announce(arguments, &assembly);
     if announced.is_ok() {
         notify(State::Ready);

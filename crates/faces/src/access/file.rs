@@ -157,7 +157,7 @@ impl TokenFile {
         }
         fs::DirBuilder::new()
             .recursive(true)
-            .mode(0o755)
+            .mode(0o700)
             .create(&self.folder)
             .map_err(io_error("create the folder", &self.folder))?;
         let _lock = self.lock()?;

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -177,7 +178,8 @@ impl Sink {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    // Addresses and paths of visitors are not for other users of the machine.
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
 struct Writer {

@@ -22,7 +22,7 @@ use crate::limits::{
 };
 use crate::random::{Random, Seed};
 use crate::route::{Ending, Params};
-use crate::session::Rules as SessionRules;
+use crate::session::{Rules as SessionRules, SessionId};
 use crate::tasks::TaskError;
 use crate::urlencoded::DecodeError;
 
@@ -176,7 +176,7 @@ pub(crate) struct Turn {
     session_rules: SessionRules,
     /// Drawn when first needed, and kept: every run sees the same randomness.
     seed: Option<Seed>,
-    new_session_id: Option<String>,
+    new_session_id: Option<SessionId>,
     /// There is one while a handler runs.
     transaction: Option<Transaction>,
     random: Option<Random>,

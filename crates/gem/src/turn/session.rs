@@ -1,7 +1,7 @@
 //! The session of a run: a document of `_sessions`, read and staged like any other.
 
 use super::{Turn, TurnError};
-use crate::session;
+use crate::session::{self, SessionId};
 use bytes::Bytes;
 use repository::{CollectionName, Key, MediaType, Timestamp};
 
@@ -16,12 +16,14 @@ pub(super) enum Session {
     Ended,
     /// It gets this one.
     Created {
-        id: String,
+        id: SessionId,
         max_age: Option<u64>,
     },
 }
 
 pub(super) struct Known {
+    id: SessionId,
+    /// Of its document, as the id says.
     key: Key,
     text: Bytes,
     began: Timestamp,
@@ -35,7 +37,8 @@ impl Turn {
     /// The text of the visitor's session; `None` if there is none that lives.
     pub(crate) fn session(&mut self) -> Result<Option<Bytes>, TurnError> {
         self.session = Session::New;
-        let Some(key) = session::id_of(&self.request) else { return Ok(None) };
+        let Some(id) = session::id_of(&self.request) else { return Ok(None) };
+        let key = id.key();
         let collection = sessions();
         let read = self.transaction()?.get(&collection, &key);
         let document = self.readable(read)?;
@@ -47,6 +50,7 @@ impl Turn {
             return Ok(None);
         }
         self.session = Session::Known(Known {
+            id,
             key,
             text: text.clone(),
             began: document.created,
@@ -75,7 +79,7 @@ impl Turn {
             }
             Session::Untouched | Session::New | Session::Ended | Session::Created { .. } => {
                 let id = self.new_session_id()?;
-                let key = Key::new(&id)?;
+                let key = id.key();
                 self.session = Session::Created { id, max_age };
                 key
             }
@@ -112,11 +116,11 @@ impl Turn {
         }
     }
 
-    fn new_session_id(&mut self) -> Result<String, TurnError> {
+    fn new_session_id(&mut self) -> Result<SessionId, TurnError> {
         if let Some(id) = &self.new_session_id {
             return Ok(id.clone());
         }
-        let id = session::new_id()?;
+        let id = SessionId::new()?;
         self.new_session_id = Some(id.clone());
         Ok(id)
     }
@@ -125,9 +129,9 @@ impl Turn {
     pub(super) fn session_cookie(&self) -> Option<String> {
         let set = |id: &str, max_age| Some(session::set_cookie(id, max_age, &self.request));
         match &self.session {
-            Session::Created { id, max_age } => set(id, *max_age),
+            Session::Created { id, max_age } => set(id.as_cookie(), *max_age),
             Session::Known(known) if known.max_age.is_some() => {
-                set(known.key.as_str(), known.max_age)
+                set(known.id.as_cookie(), known.max_age)
             }
             Session::Ended => set("", Some(0)),
             Session::Untouched | Session::Known(_) | Session::New => None,

@@ -6,6 +6,7 @@ mod admin;
 mod app_tests;
 mod archive;
 mod atom;
+mod attacks;
 mod audits;
 mod backup;
 mod backup_blobs;
