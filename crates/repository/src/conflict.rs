@@ -6,7 +6,7 @@ use crate::document::CommitNumber;
 use crate::hot::{Cell, Collection, Hot};
 use crate::name::{CollectionName, Key};
 use crate::range::KeyRange;
-use rustc_hash::FxHashMap;
+use crate::seeded::SeededMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) enum Read {
 #[derive(Default)]
 pub(crate) struct Changes {
     /// `None`: more was changed than is listed.
-    by_collection: FxHashMap<u32, Option<Vec<(Key, CommitNumber)>>>,
+    by_collection: SeededMap<u32, Option<Vec<(Key, CommitNumber)>>>,
 }
 
 impl Changes {

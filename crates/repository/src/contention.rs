@@ -3,7 +3,7 @@
 use crate::conflict::{Conflict, Place};
 use crate::limits::CONTENTION_DOCUMENTS_MAX;
 use crate::name::{CollectionName, Key};
-use rustc_hash::FxHashMap;
+use crate::seeded::SeededMap;
 
 /// How often transactions lost over one document since opening.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct ContendedDocument {
 /// The table: the count of each document, and how much of it is inherited.
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
-    documents: FxHashMap<Place, (u64, u64)>,
+    documents: SeededMap<Place, (u64, u64)>,
 }
 
 impl Contention {

@@ -9,8 +9,8 @@ use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::repository::Repository;
 use crate::rows::{expiry_row, split_expiry_row};
+use crate::seeded::SeededSet;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum Kept {
     #[default]
     Nothing,
     /// Those of these collections.
-    Of(FxHashSet<CollectionName>),
+    Of(SeededSet<CollectionName>),
     /// All: for whoever opens the repository without knowing what is kept.
     Everything,
 }
@@ -29,7 +29,7 @@ pub enum Kept {
 impl Kept {
     /// Those of `names`.
     pub fn of(names: impl IntoIterator<Item = CollectionName>) -> Self {
-        let names: FxHashSet<CollectionName> = names.into_iter().collect();
+        let names: SeededSet<CollectionName> = names.into_iter().collect();
         if names.is_empty() { Self::Nothing } else { Self::Of(names) }
     }
 

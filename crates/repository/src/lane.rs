@@ -3,8 +3,8 @@
 
 use crate::conflict::Place;
 use crate::limits::LANE_WAIT_MAX_MS;
+use crate::seeded::SeededSet;
 use parking_lot::{Condvar, Mutex};
-use rustc_hash::FxHashSet;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ enum Reserved {
     #[default]
     Nothing,
     /// Documents that it read or wrote in an earlier try.
-    Places(FxHashSet<Place>),
+    Places(SeededSet<Place>),
     /// All: it kept touching others.
     Everything,
 }

@@ -48,6 +48,7 @@ mod record;
 mod recovery;
 mod repository;
 mod rows;
+mod seeded;
 mod settings;
 mod snapshot;
 mod space;

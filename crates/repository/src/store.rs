@@ -19,10 +19,10 @@ use crate::lane::Lane;
 use crate::limits::{COLLECTIONS_MAX, VOLATILE_COMMITS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::{self, Change, Write};
+use crate::seeded::{SeededMap, SeededSet};
 use crate::tranlog::Tranlog;
 use crate::views::{Stay, View, Views};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -267,7 +267,7 @@ impl Store {
             Change::Put { .. } | Change::Merge(_) => staged.collection.is_none(),
             _ => false,
         };
-        let mut made = FxHashSet::default();
+        let mut made = SeededSet::default();
         let mut indexes = 0;
         for Staged { write, .. } in writes.iter().filter(may_make) {
             let name = match &write.change {
@@ -359,7 +359,7 @@ impl Store {
     fn merges(
         &self,
         writes: &mut [Staged],
-        places: &mut Option<FxHashMap<Place, usize>>,
+        places: &mut Option<SeededMap<Place, usize>>,
         contested: &Contested,
     ) -> bool {
         let wants = |c: Arc<Collection>| !c.is_plain() && c.shape().settings.merges();

@@ -5,9 +5,9 @@ use super::file::{CHUNK_BYTES, TAIL_BYTES, parse_name};
 use super::{BlobError, BlobHash, BlobReference, FOLDER, INCOMING, OnBlobRemoval, Unnamed};
 use crate::disk::Disk;
 use crate::limits::BLOB_WRITERS_MAX;
+use crate::seeded::{SeededMap, SeededSet};
 use crate::space::{Short, Space};
 use parking_lot::{Condvar, Mutex};
-use rustc_hash::{FxHashMap, FxHashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,13 +57,13 @@ pub(super) struct Counters {
 #[derive(Default)]
 struct Use {
     /// How many use each blob.
-    pins: FxHashMap<BlobHash, usize>,
+    pins: SeededMap<BlobHash, usize>,
     /// What is being removed, if it turns out that it can be.
     removing: Option<BlobHash>,
     /// Folders of which it is known that their names are durable.
-    folders: FxHashSet<PathBuf>,
+    folders: SeededSet<PathBuf>,
     /// Names in `incoming` that are being written to.
-    incoming: FxHashSet<String>,
+    incoming: SeededSet<String>,
     /// Names that were given.
     names: u64,
     /// Per folder, how many files are there and their bytes.

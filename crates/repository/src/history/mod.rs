@@ -17,10 +17,10 @@ use crate::limits::HISTORY_WAITING_MAX;
 use crate::name::Key;
 use crate::range::KeyRange;
 use crate::rows::RowChange;
+use crate::seeded::SeededSet;
 use crate::settings::History;
 use bytes::Bytes;
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) struct HistoryRows {
 /// Documents that have got new versions since their histories were trimmed last.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    pub keys: FxHashSet<Key>,
+    pub keys: SeededSet<Key>,
     /// They were too many to be noted one by one.
     pub is_everything: bool,
 }

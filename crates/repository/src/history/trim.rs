@@ -16,10 +16,12 @@ use crate::range::{Direction, KeyRange};
 use crate::reap::COMMITS_A_ROUND;
 use crate::record::{Change, Write};
 use crate::rows::RowChange;
+use crate::seeded::SeededMap;
 use crate::settings::History;
 use crate::store::{Decision, Proposal, Store};
 use crate::views::View;
-use rustc_hash::FxHashMap;
+
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Trimmer {
     /// Of each history that is looked through as a whole: the last document that was passed.
-    passed: FxHashMap<u32, Key>,
+    passed: SeededMap<u32, Key>,
 }
 
 impl Trimmer {
@@ -236,7 +238,7 @@ pub(crate) fn trimmed_rows(hot: &Hot, trim: &Trim) -> Vec<RowChange> {
 /// Rows that the table of what expires names: gathered, and removed together.
 #[derive(Default)]
 pub(crate) struct Expired {
-    of: FxHashMap<u32, (Arc<Collection>, Floor, Vec<TrimmedRow>)>,
+    of: BTreeMap<u32, (Arc<Collection>, Floor, Vec<TrimmedRow>)>,
 }
 
 impl Expired {

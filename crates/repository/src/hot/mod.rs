@@ -19,10 +19,10 @@ use crate::blobs::Unnamed;
 use crate::catalog::{BLOBS_ID, EXPIRY_ID, VOLATILE_BLOBS_ID, VOLATILE_EXPIRY_ID};
 use crate::document::{CommitNumber, Document, Timestamp};
 use crate::name::{CollectionName, Key};
+use crate::seeded::SeededMap;
 use crate::views::{View, Views};
 use ended::Ended;
 use parking_lot::{Mutex, RwLock};
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -34,11 +34,11 @@ const EVICTION_CHUNK: usize = 256;
 /// them any more.
 #[derive(Debug)]
 pub(crate) struct Hot {
-    collections: RwLock<FxHashMap<CollectionName, Arc<Collection>>>,
+    collections: RwLock<SeededMap<CollectionName, Arc<Collection>>>,
     /// The same by their ids, with those that have ended.
-    by_id: RwLock<FxHashMap<u32, Arc<Collection>>>,
+    by_id: RwLock<SeededMap<u32, Arc<Collection>>>,
     /// The rows of indexes, by the id under which the engine has them.
-    rows: RwLock<FxHashMap<u32, Arc<Collection>>>,
+    rows: RwLock<SeededMap<u32, Arc<Collection>>>,
     /// The rows that say when documents expire.
     pub expiry: Arc<Collection>,
     /// The same for volatile collections.
@@ -197,7 +197,7 @@ impl Hot {
     /// twice.
     pub(crate) fn evict(&self, aim: usize, views: &Views) {
         let by_id = || self.everything().into_iter().map(|c| (c.id, c)).collect();
-        let mut collections: FxHashMap<u32, Arc<Collection>> = by_id();
+        let mut collections: SeededMap<u32, Arc<Collection>> = by_id();
         let mut looks = 2 * self.waiting.lock().len();
         while self.bytes() > aim && looks > 0 {
             let mut waiting = self.waiting.lock();

@@ -6,8 +6,9 @@
 
 use crate::hot::cell::Cell;
 use crate::name::Key;
+use crate::seeded::SeededMap;
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -16,13 +17,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Parts of the hash map: one that grows moves only its own cells while others are found.
 const SHARDS: usize = 64;
 
-type Shard = RwLock<FxHashMap<Key, Arc<Cell>>>;
+type Shard = RwLock<SeededMap<Key, Arc<Cell>>>;
 
 pub(super) type Order = BTreeMap<Key, Arc<Cell>>;
 
 #[derive(Debug)]
 pub(super) struct Table {
     shards: Box<[Shard]>,
+    /// How keys are hashed, in all shards.
+    hashing: RandomState,
     /// Whether the order is kept.
     is_ordered: AtomicBool,
     order: RwLock<Order>,
@@ -32,16 +35,18 @@ pub(super) struct Table {
 
 impl Default for Table {
     fn default() -> Self {
-        let shards = (0..SHARDS).map(|_| RwLock::default()).collect();
+        let hashing = RandomState::default();
+        let shard = |_| RwLock::new(SeededMap::with_hasher(hashing.clone()));
+        let shards = (0..SHARDS).map(shard).collect();
         let (order, fresh) = (RwLock::default(), Mutex::default());
-        Self { shards, is_ordered: AtomicBool::new(false), order, fresh }
+        Self { shards, hashing, is_ordered: AtomicBool::new(false), order, fresh }
     }
 }
 
 impl Table {
     fn shard(&self, key: &Key) -> &Shard {
         // Bits that the map inside uses neither to find a place nor to compare.
-        &self.shards[(FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS]
+        &self.shards[(self.hashing.hash_one(key) >> 40) as usize % SHARDS]
     }
 
     pub(super) fn find(&self, key: &Key) -> Option<Arc<Cell>> {

@@ -21,10 +21,10 @@ use crate::hot::{Collection, alive};
 use crate::limits::{TRANSACTION_RANGES_MAX, TRANSACTION_READ_BYTES_MAX, TRANSACTION_READS_MAX};
 use crate::name::{CollectionName, Key};
 use crate::record::Change;
+use crate::seeded::SeededMap;
 use crate::store::{Found, Store};
 use crate::views::View;
 use resolved::Resolved;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// With more writes than these, a staged one is found by hash instead of by looking at all.
@@ -68,7 +68,7 @@ pub struct Transaction {
     last_read: Option<(CollectionName, Key, Found)>,
     writes: Vec<Staged>,
     /// Where in `writes` a document is, once there are many.
-    staged: FxHashMap<Place, usize>,
+    staged: SeededMap<Place, usize>,
     /// At most the bytes of `writes` in a record.
     bytes: usize,
     /// What merge operations come to before the last of those staged on a document.
@@ -97,7 +97,7 @@ impl Transaction {
             ranges: 0,
             last_read: None,
             writes: Vec::new(),
-            staged: FxHashMap::default(),
+            staged: SeededMap::default(),
             bytes: 0,
             resolved: Resolved::default(),
             rows: 0,

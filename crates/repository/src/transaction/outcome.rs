@@ -12,8 +12,8 @@ use crate::limits::CONTESTED_PATHS_MAX;
 use crate::name::{CollectionName, Key};
 use crate::range::{Direction, KeyRange};
 use crate::record::Change;
+use crate::seeded::SeededMap;
 use crate::store::{Decision, Proposal};
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -97,7 +97,7 @@ impl Transaction {
     /// Looks for values that a unique index would have twice, and notes that nobody else has them:
     /// so whoever adds them meanwhile is a conflict.
     fn duplicate(&mut self) -> Result<Option<Duplicate>, ReadError> {
-        let mut taken: FxHashMap<(u32, String), Key> = FxHashMap::default();
+        let mut taken: SeededMap<(u32, String), Key> = SeededMap::default();
         for at in 0..self.writes.len() {
             let indexed = self.writes[at].collection.as_ref().filter(|c| !c.is_plain());
             let Some(collection) = indexed.cloned() else { continue };

@@ -4,7 +4,7 @@
 
 use crate::document::Document;
 use crate::limits::RESOLVED_BYTES_MAX;
-use rustc_hash::FxHashMap;
+use crate::seeded::SeededMap;
 use std::sync::Arc;
 
 /// Documents before the last merge operation that is staged on them, by the index of the write. The
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// is added first.
 #[derive(Default)]
 pub(super) struct Resolved {
-    documents: FxHashMap<usize, Option<Arc<Document>>>,
+    documents: SeededMap<usize, Option<Arc<Document>>>,
     bytes: usize,
 }
 
