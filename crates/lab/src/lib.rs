@@ -34,5 +34,6 @@ pub mod scenario;
 pub mod search;
 pub mod siege;
 pub mod target;
+pub mod trace;
 pub mod transport;
 pub mod verdict;

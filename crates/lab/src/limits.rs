@@ -47,6 +47,20 @@ pub const ITEM_BYTES_MAX: usize = 1_000_000;
 /// 7 million would be larger, and is cut.
 pub const TWITTER_BYTES_MAX: usize = 100_000;
 
+/// Longest line of a trace, in bytes. Longer: a mistake in it.
+pub const TRACE_LINE_BYTES_MAX: usize = 1_000;
+
+/// Most requests of a trace that are under way at once. More wait for the answers.
+pub const TRACE_BATCH_MAX: usize = 100;
+
+/// Most bytes of values in them, unless a single one has more: few enough for sockets' buffers, so
+/// that both sides can write.
+pub const TRACE_BATCH_BYTES_MAX: usize = 64 << 10;
+
+/// Longest that a cache may take to answer while a trace is replayed. Longer:
+/// `ReplayError::Transport`.
+pub const TRACE_ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+
 /// Largest head of a reply, in bytes. Larger: an error of class malformed.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use lab::engine::{Findings, Phase, Watch, run};
+use lab::limits::TRACE_LINE_BYTES_MAX;
 use lab::measure::{ErrorClass, Interval, Tally};
 use lab::plan::{
     Class, Items, KeyLengths, Load, MemcachedCommand, MemcachedStep, Mix, Operation, Pacing, Piece,
@@ -12,6 +13,7 @@ use lab::plan::{
 use lab::progress::Tick;
 use lab::report::Report;
 use lab::scenario::{Overrides, Scenario, Source, shipped};
+use lab::trace::{self, Replay, ReplayError};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -465,4 +467,118 @@ fn what_has_expired_is_put_in_again() {
     let get = all(&found(&plan), 0);
     assert_eq!(get.errors().to_string(), "");
     assert!(get.misses() >= 2, "{} misses in 5 s of lives of 1 s", get.misses());
+}
+
+/// Replays a trace; gives what was told of each part of its time, and the total.
+fn replayed(
+    address: SocketAddr,
+    lines: &str,
+    fill: bool,
+) -> Result<(Vec<(u64, trace::Tally)>, trace::Tally), ReplayError> {
+    let replay = Replay { server: address.to_string(), fill, every_s: 2 };
+    let mut told = Vec::new();
+    let total = trace::replay(&replay, lines.as_bytes(), |second, tally| {
+        told.push((second, *tally));
+    })?;
+    Ok((told, total))
+}
+
+#[test]
+fn a_trace_is_replayed_and_counted_by_its_own_time() {
+    const TRACE: &str = "0,a,1,3,0,set,0\n0,a,1,0,0,get,0\n1,b,1,5,0,get,0\n1,b,1,5,0,get,0\n\
+        2,b,1,5,0,gets,0\n3,a,1,0,0,delete,0\n3,a,1,0,0,get,0\n9,n,1,2,0,set,0\n\
+        9,n,1,2,0,incr,0\r\n\
+        9,n,1,2,0,decr,0\n9,c,1,300,0,add,0\n9,c,1,300,0,replace,0\n9,c,1,1,0,append,0\n\
+        9,c,1,1,0,prepend,0\n9,c,1,300,0,incr,0\n9,c,1,0,0,get,0";
+    for fill in [true, false] {
+        let server = Server::start(&[]);
+        let (told, total) = replayed(server.address, TRACE, fill).unwrap();
+        let (b, fills) = if fill { (1, 1) } else { (0, 0) };
+        let tally = |requests, gets, hits, fills, errors| trace::Tally {
+            requests,
+            gets,
+            hits,
+            fills,
+            errors,
+        };
+        // 302 digits are no number.
+        let parts = [
+            (0, tally(4, 3, 1 + b, fills, 0)),
+            (2, tally(3, 2, b, 0, 0)),
+            (8, tally(9, 1, 1, 0, 1)),
+        ];
+        assert_eq!(told, parts, "fill: {fill}");
+        assert_eq!(total, tally(16, 6, 2 + 2 * b, fills, 1), "fill: {fill}");
+    }
+}
+
+/// Though many are under way at once, they come to what they would come to one by one.
+#[test]
+fn the_order_of_a_trace_is_kept() {
+    let server = Server::start(&["-m", "256"]);
+    let (mut state, mut lines, mut hits, mut gets) = (9_u64, String::new(), 0, 0);
+    let mut there = std::collections::HashSet::new();
+    for _ in 0..20_000 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (key, size) = (state >> 33 & 63, [10, 3_000, 60_000][(state >> 40) as usize % 3]);
+        let operation = ["get", "get", "get", "set", "delete"][(state >> 50) as usize % 5];
+        match operation {
+            "get" => {
+                gets += 1;
+                hits += u64::from(!there.insert(key));
+            }
+            "set" => drop(there.insert(key)),
+            _ => drop(there.remove(&key)),
+        }
+        lines.push_str(&format!("0,k{key},2,{size},0,{operation},0\n"));
+    }
+    let (_, total) = replayed(server.address, &lines, true).unwrap();
+    assert_eq!((total.gets, total.hits, total.errors), (gets, hits, 0));
+    let (_, total) =
+        replayed(server.address, "0,big,3,1000000,0,get,0\n0,big,3,0,0,get,0", true).unwrap();
+    assert_eq!((total.hits, total.fills), (1, 1));
+}
+
+#[test]
+fn a_trace_with_a_mistake_names_the_line() {
+    let server = Server::start(&[]);
+    for (line, said) in [
+        ("0,k,1,1,0,fetch,0".to_owned(), "line 3: the operation is not known"),
+        (
+            format!("0,{},1,1,0,get,0", "k".repeat(TRACE_LINE_BYTES_MAX)),
+            "line 3: the line has more",
+        ),
+        (String::new(), "line 3: expected seven fields"),
+    ] {
+        let trace = format!("0,k,1,1,0,set,0\n1,k,1,1,0,get,0\n{line}\n");
+        let error = replayed(server.address, &trace, false).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+}
+
+#[test]
+fn a_cache_that_does_not_answer_a_trace_ends_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let lines = "0,k,1,1,0,get,0\n";
+    let error = replayed(address, lines, false).unwrap_err();
+    assert!(matches!(error, ReplayError::Transport(_)), "{error}");
+    // The connection that waited in vain.
+    drop(listener.accept().unwrap());
+    let ends = |answer: &[u8]| {
+        std::thread::scope(|scope| {
+            let replaying = scope.spawn(|| replayed(address, lines, false).unwrap_err());
+            let mut stream = listener.accept().unwrap().0;
+            stream.read_exact(&mut [0; 7]).unwrap();
+            stream.write_all(answer).unwrap();
+            drop(stream);
+            replaying.join().unwrap()
+        })
+    };
+    assert!(matches!(ends(b""), ReplayError::Closed));
+    assert!(matches!(ends(b"VALUE k\r\n"), ReplayError::Malformed(_)));
+    drop(listener);
+    let error = replayed(address, lines, false).unwrap_err();
+    assert!(matches!(error, ReplayError::Connect { .. }), "{error}");
 }

@@ -25,6 +25,7 @@ mod private;
 mod progress;
 mod queue;
 mod record;
+mod replay;
 mod restore;
 mod run;
 mod runs;
@@ -98,6 +99,7 @@ fn run(command: Command) -> Exit {
             Ok(text) => print(&text, Exit::Success),
             Err(error) => fail(&error, error.exit()),
         },
+        Command::Replay(arguments) => replay(&arguments),
         Command::NullServer(arguments) => match null_server::run(&arguments) {
             Ok(()) => Exit::Success,
             Err(error) => fail(&error, Exit::Listen),
@@ -139,6 +141,13 @@ fn serve(arguments: &cli::ServeArguments) -> Exit {
         return fail(&error, Exit::Failure);
     }
     match serve::run(arguments) {
+        Ok(()) => Exit::Success,
+        Err(error) => fail(&error, error.exit()),
+    }
+}
+
+fn replay(arguments: &cli::ReplayArguments) -> Exit {
+    match replay::run(arguments) {
         Ok(()) => Exit::Success,
         Err(error) => fail(&error, error.exit()),
     }

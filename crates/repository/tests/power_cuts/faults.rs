@@ -68,7 +68,8 @@ fn work(
 ) -> Result<(), Box<dyn Error>> {
     let at_rest = open_engine(&folder.join("engine"), CACHE_BYTES)?;
     let retention = Retention { bytes: 0, hold: None };
-    let parts = Parts { disk: Arc::new(Files), at_rest, sizes: SIZES, retention };
+    let (disk, reserve_bytes) = (Arc::new(Files), repository::limits::RESERVE_BYTES);
+    let parts = Parts { disk, at_rest, sizes: SIZES, retention, reserve_bytes };
     let clock = Arc::new(|| Timestamp(1_000_000));
     let options = Options { folder: folder.to_owned(), memory_bytes: MEMORY_BYTES_MIN, clock };
     let (stepped, _) = Stepped::open(&options, parts)?;

@@ -15,6 +15,7 @@ mod new;
 mod null_server;
 mod parse;
 mod queue;
+mod replay;
 mod restore;
 mod run;
 mod runs;
@@ -38,6 +39,7 @@ pub use export::ExportArguments;
 pub use import::ImportArguments;
 pub use new::NewArguments;
 pub use queue::{QueueAction, QueueArguments, SubmitArguments};
+pub use replay::ReplayArguments;
 pub use restore::RestoreArguments;
 pub use run::RunArguments;
 pub use runs::{RunsAction, RunsArguments};
@@ -72,6 +74,8 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// `sarsen siege`
     Siege(SiegeArguments),
+    /// `sarsen replay`
+    Replay(ReplayArguments),
     /// `sarsen submit`
     Submit(Box<SubmitArguments>),
     /// `sarsen status`, `wait`, `cancel`, `log`, `queue`
@@ -173,7 +177,7 @@ pub enum UsageError {
 }
 
 /// Every command, in the order of the overview.
-fn topics() -> [Topic; 26] {
+fn topics() -> [Topic; 27] {
     let bare = |name, usage, about| Topic { name, usage, about, rows: Vec::new() };
     [
         new::SPEC.topic(),
@@ -183,6 +187,7 @@ fn topics() -> [Topic; 26] {
         runs::SPEC.topic(),
         siege::SPEC.topic(),
         run::SPEC.topic(),
+        replay::SPEC.topic(),
         queue::SUBMIT.topic(),
         queue::STATUS.topic(),
         queue::WAIT.topic(),
@@ -205,7 +210,7 @@ fn topics() -> [Topic; 26] {
     ]
 }
 
-fn names() -> [&'static str; 26] {
+fn names() -> [&'static str; 27] {
     topics().map(|topic| topic.name)
 }
 
@@ -222,6 +227,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, U
         Some("runs") => runs::command(rest),
         Some("siege") => parse::command(&siege::SPEC, rest, Command::Siege),
         Some("run") => parse::command(&run::SPEC, rest, |run| Command::Run(Box::new(run))),
+        Some("replay") => parse::command(&replay::SPEC, rest, Command::Replay),
         Some("submit") => queue::submit(rest),
         Some("status") => queue::command(QueueAction::Status, rest),
         Some("wait") => queue::command(QueueAction::Wait, rest),

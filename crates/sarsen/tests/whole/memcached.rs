@@ -14,7 +14,7 @@ mod conversation;
 #[path = "../../../wire/tests/memcached/model.rs"]
 mod model;
 
-use crate::harness::{Ends, Site, root};
+use crate::harness::{self, Ends, Site, root};
 use crate::http::Client;
 use crate::idle::{IDLE, raise_file_limit, resident};
 use conversation::{Conversation, Peer};
@@ -173,4 +173,32 @@ fn a_server_without_descriptors_says_that_it_does_not_accept() {
 fn limit_files(server: &Server, new: Rlimit) -> Rlimit {
     let id = i32::try_from(server.process.id()).expect("an id");
     prlimit(Pid::from_raw(id), Resource::Nofile, new).expect("it may be set")
+/// `sarsen replay` with a trace that it reads from a file.
+#[test]
+fn a_trace_is_replayed() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("trace.csv");
+    let path_text = path.to_str().expect("UTF-8");
+    let lines = "0,a,1,9,0,get,0\n1,a,1,9,0,get,0\n3,b,1,0,0,get,0\n";
+    std::fs::write(&path, lines).expect("a file");
+    let address = server.place();
+    let output = harness::run(&["replay", path_text, &address, "--fill"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    let rows: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows.len(), 5, "{said}");
+    assert_eq!(rows[1], ["0", "1", "1", "0", "0.00", "%", "1", "0"], "{said}");
+    assert_eq!(rows[2], ["1", "1", "1", "1", "100.00", "%", "0", "0"], "{said}");
+    assert_eq!(rows[4], ["total", "3", "3", "1", "33.33", "%", "1", "0"], "{said}");
+    assert_eq!(output.status.code(), Some(0));
+    let output = harness::run(&["replay", path_text, &address, "--every", "1h", "--json"]);
+    let said = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert!(said.lines().all(|line| line.contains("\"hits\":2")), "{said}");
+    std::fs::write(&path, "0,a,1,9,0,got,0\n").expect("a file");
+    assert_eq!(harness::run(&["replay", path_text, &address]).status.code(), Some(2));
+    assert_eq!(harness::run(&["replay", "nothing", &address]).status.code(), Some(2));
+    assert_eq!(server.process.stop().code(), Some(0));
+    std::fs::write(&path, lines).expect("a file");
+    assert_eq!(harness::run(&["replay", path_text, &address]).status.code(), Some(6));
 }

@@ -32,6 +32,11 @@ impl Server {
         self.site.wait_for(what, is_so)
     }
 
+    /// Where it is, as a flag has it.
+    pub fn place(&self) -> String {
+        self.address.to_string()
+    }
+
     pub fn connect(&self) -> Box<dyn Stream> {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
