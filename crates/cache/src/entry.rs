@@ -23,6 +23,7 @@ const FETCHED: u8 = 2;
 const STALE: u8 = 4;
 const TAKEN: u8 = 8;
 const BINARY: u8 = 16;
+const TRIAL: u8 = 32;
 const USES_SHIFT: u32 = 6;
 
 /// Where an entry is: page and offset in it, in 33 bits.
@@ -177,6 +178,15 @@ impl Header {
 
     pub fn set_binary(&mut self, is: bool) {
         self.set(BINARY, is);
+    }
+
+    /// Whether it was taken for proven by as few uses as can be, and not used since.
+    pub fn is_on_trial(&self) -> bool {
+        self.is(TRIAL)
+    }
+
+    pub fn set_on_trial(&mut self, is: bool) {
+        self.set(TRIAL, is);
     }
 
     /// How often it was used since somebody last asked whether it may go.

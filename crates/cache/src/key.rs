@@ -41,10 +41,10 @@ impl Hash {
         (self.0 >> 56) as usize & mask
     }
 
-    /// What a ghost is known by, never 0.
+    /// What a ghost is known by.
     #[inline]
     pub fn print(self) -> u16 {
-        ((self.0 >> 40) as u16).max(1)
+        (self.0 >> 40) as u16
     }
 
     /// Where a ghost is among `places`.

@@ -13,6 +13,8 @@
 //! | `queue` | pages as queues that items are written to and fall out of |
 //! | `index` | where the item of a key is |
 //! | `ghosts` | what was thrown out lately |
+//! | `share` | how much of the memory what is new has |
+//! | `trials` | whether one use is enough to be taken for proven |
 //!
 //! How it works, and why like this, is in `docs/memcached.md`.
 
@@ -30,8 +32,10 @@ pub mod limits;
 mod pages;
 mod queue;
 mod shard;
+mod share;
 mod state;
 mod store;
+mod trials;
 mod value;
 
 pub use cache::{Cache, Settings, SettingsError};

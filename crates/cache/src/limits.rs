@@ -46,8 +46,26 @@ pub(crate) const LIVE_PERCENT_MAX: usize = 85;
 /// Most pages of which nearly all is alive that one store passes over to come to dead items.
 pub(crate) const ROTATIONS_MAX: usize = 64;
 
-/// Share of the pages, in percent, that new items have before they prove themselves.
-pub(crate) const NEW_PERCENT: usize = 10;
+/// Share of the pages, in percent, that new items have at first before they must have proved
+/// themselves: what memcached leaves to items that are not `WARM`. So an item that is read late is
+/// still there as long as nothing is known about what is missed.
+pub(crate) const NEW_PERCENT_FIRST: usize = 68;
+/// The least that it becomes, however much is missed of what had proved itself.
+pub(crate) const NEW_PERCENT_MIN: usize = 10;
+/// The most that it becomes, however much is missed of what was new.
+pub(crate) const NEW_PERCENT_MAX: usize = 97;
+
+/// Times the mean size above which an item needs as many uses as count to stay, and does not count
+/// as proven when it comes back: in its room several others could stay. Above the mean it needs
+/// two.
+pub(crate) const LARGE_TIMES: usize = 4;
+
+/// Share of the items that were taken for proven after one use, in percent, that must be used
+/// again: below it one use is not enough.
+pub(crate) const TRIAL_PERCENT_MIN: u32 = 12;
+
+/// How many of sixteen such items are taken nevertheless, to see whether that has changed.
+pub(crate) const TRIALS_OF_SIXTEEN: u16 = 1;
 
 /// Uses of an item that count; more are as many.
 pub(crate) const USES_MAX: u8 = 3;

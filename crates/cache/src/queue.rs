@@ -5,6 +5,11 @@ use crate::entry::Place;
 use crate::limits::{PAGE_BYTES, WHOLE_BYTES_MAX};
 use crate::pages::Pages;
 
+/// The queue of what is new.
+pub(crate) const NEW: usize = 0;
+/// That of what has proved itself.
+pub(crate) const PROVEN: usize = 1;
+
 /// One of the two queues of a shard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
@@ -27,6 +32,11 @@ pub(crate) struct Queue {
 impl Queue {
     pub fn new(number: u8) -> Self {
         Self { number, head: 0, newest: 0, tail: 0, cursor: 0, pages: 0, items: 0, bytes: 0 }
+    }
+
+    /// Bytes of its pages that no item has that is alive.
+    pub fn dead_bytes(&self) -> usize {
+        (self.pages * PAGE_BYTES).saturating_sub(self.bytes)
     }
 
     /// Whether an entry of that size can be written without another page.

@@ -119,6 +119,9 @@ impl<'c> Shard<'c> {
         }
         let found = found.filter(|_| !is_expired);
         self.count_look_up(command, found.is_some(), is_expired);
+        if found.is_none() && command != Command::Peek && command != Command::Delete {
+            self.state.miss(key.hash);
+        }
         let (place, header) = found?;
         Some(Found::new(&mut self.state, place, header, self.now))
     }
@@ -321,7 +324,7 @@ impl State {
                 header.set_uses(old.uses() + 1);
                 self.queue_of(*place)
             }
-            None => self.queue_for(key.hash),
+            None => self.queue_for(key.hash, bytes),
         };
         let place = self.write(&mut Draft { header, queue }, key, value)?;
         match old {

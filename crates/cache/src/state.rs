@@ -1,7 +1,8 @@
 //! What a shard has, and the work that its parts do together: an item is written, leaves, is
-//! moved; room is made. Which items go: S3-FIFO (Yang et al., SOSP 2023), over bytes in place of
-//! items. New ones have a tenth of the pages. Those that were used there move to the other queue,
-//! and so do those that come back soon; there an item that was used since goes round once more.
+//! moved; room is made. Which items go: S3-FIFO (Yang et al., SOSP 2023) over bytes in place of
+//! items, with a share for new ones that adapts (`share`). New items that were used there move to
+//! the other queue, and so do those that come back soon; there an item that was used since goes
+//! round once more. An item that is larger than others must be used more.
 
 use crate::entry::{HEADER_BYTES, Header, Place};
 use crate::figures::Figures;
@@ -9,17 +10,14 @@ use crate::ghosts::Ghosts;
 use crate::index::Index;
 use crate::key::{Hash, Hashing, Key};
 use crate::limits::{
-    KEPT_BYTES_MAX, KEPT_PER_BYTE, LIVE_PERCENT_MAX, NEW_PERCENT, PAGE_BYTES, PAGES_AHEAD,
-    PAGES_PER_SWEEP, PAGES_RESERVED, ROTATIONS_MAX,
+    KEPT_BYTES_MAX, KEPT_PER_BYTE, LARGE_TIMES, LIVE_PERCENT_MAX, PAGE_BYTES, PAGES_AHEAD,
+    PAGES_PER_SWEEP, PAGES_RESERVED, ROTATIONS_MAX, USES_MAX,
 };
 use crate::pages::{PAGE_COST, Pages};
-use crate::queue::Queue;
+use crate::queue::{NEW, PROVEN, Queue};
+use crate::share::Share;
+use crate::trials::Trials;
 use crate::value::page_numbers;
-
-/// The queue of what is new.
-pub(crate) const NEW: usize = 0;
-/// That of what has proved itself.
-pub(crate) const PROVEN: usize = 1;
 
 pub(crate) struct State {
     pub pages: Pages,
@@ -29,6 +27,8 @@ pub(crate) struct State {
     /// Everything that was stored before it is gone; 0: nothing is.
     pub flush_at: u32,
     ghosts: Ghosts,
+    share: Share,
+    trials: Trials,
     hashing: Hashing,
     /// The last unique number, and from one to the next: each shard has its own.
     cas: u64,
@@ -70,6 +70,7 @@ impl State {
         let mut pages = Pages::new(Self::pages_of(memory));
         let given = pages.give_up();
         debug_assert!(given, "a shard has pages");
+        let share = Share::new(pages.count() * PAGE_BYTES);
         Self {
             pages,
             index: Index::new(),
@@ -77,6 +78,8 @@ impl State {
             counts: Figures::default(),
             flush_at: 0,
             ghosts: Ghosts::new(memory),
+            share,
+            trials: Trials::new(),
             hashing,
             cas: number as u64,
             cas_step: shards as u64,
@@ -117,9 +120,12 @@ impl State {
         self.pages.about[place.page() as usize].queue.map_or(NEW, usize::from)
     }
 
-    /// Which queue the item of a key that is not there goes to.
-    pub fn queue_for(&mut self, hash: Hash) -> usize {
-        if self.ghosts.take(hash) { PROVEN } else { NEW }
+    /// Which queue an item of that size goes to whose key is not there: that of proven ones if it
+    /// went before it could prove itself and was asked for since. One that had proved itself starts
+    /// anew: if it came back at once, a loop longer than the memory would find nothing.
+    pub fn queue_for(&mut self, hash: Hash, bytes: usize) -> usize {
+        let is_proven = self.ghosts.take(hash) == Some(NEW) && self.price(bytes) < USES_MAX;
+        if is_proven { PROVEN } else { NEW }
     }
 
     /// Writes header, key and numbers of pages of an entry to a queue; the value's end is to be
@@ -234,7 +240,7 @@ impl State {
             if spare >= needed && (spare >= PAGES_AHEAD || self.owed == 0) {
                 break;
             }
-            let Some(queue) = self.fullest() else { break };
+            let Some(queue) = self.giving() else { break };
             if rotations > 0 && self.is_dense(queue) && self.queues[queue].rotate(&mut self.pages) {
                 rotations -= 1;
                 continue;
@@ -259,10 +265,15 @@ impl State {
         self.index.split();
     }
 
-    /// The queue that has more than its share.
-    fn fullest(&self) -> Option<usize> {
+    /// The queue that gives room: the one that has more than its share, or most that is dead while
+    /// nothing has to go that is alive.
+    fn giving(&self) -> Option<usize> {
         let [new, proven] = &self.queues;
-        let is_new = new.pages * 100 > (new.pages + proven.pages) * NEW_PERCENT;
+        let is_new = if self.has_dead() {
+            new.dead_bytes() > proven.dead_bytes()
+        } else {
+            new.pages * PAGE_BYTES > self.share.new_bytes
+        };
         match (new.tail, proven.tail) {
             (0, 0) => None,
             (_, 0) => Some(NEW),
@@ -289,11 +300,15 @@ impl State {
         let place = Place::new(page, queue.cursor);
         let header = self.pages.header(place);
         let room = header.room as usize;
-        let is_kept = !header.is_dead() && !header.expires.is_past(now) && self.is_kept(&header);
+        let is_kept =
+            !header.is_dead() && !header.expires.is_past(now) && self.is_kept(place, &header);
         if is_kept && !forced && self.may_keep < room {
             return None;
         }
         self.queues[number].cursor += room;
+        if number == NEW {
+            self.ghosts.pass(header.total_bytes());
+        }
         if header.is_dead() {
             return Some(room);
         }
@@ -321,17 +336,47 @@ impl State {
     }
 
     /// Whether an item that is alive should stay.
-    fn is_kept(&self, header: &Header) -> bool {
-        header.uses() > 0 || self.has_dead()
+    fn is_kept(&self, place: Place, header: &Header) -> bool {
+        if self.has_dead() {
+            return true;
+        }
+        let may_begin = || self.trials.may_begin(self.hash_at(place, header));
+        let is_trial = self.queue_of(place) == NEW && self.has_just_proved(header);
+        self.has_proved(header) && (!is_trial || may_begin())
     }
 
-    /// Moves an item behind the others that have proved themselves.
+    fn has_proved(&self, header: &Header) -> bool {
+        header.uses() >= self.price(header.total_bytes())
+    }
+
+    fn has_just_proved(&self, header: &Header) -> bool {
+        header.uses() == self.price(header.total_bytes())
+    }
+
+    /// Uses that an item of that size must have had to stay.
+    fn price(&self, bytes: usize) -> u8 {
+        let (bytes, all) = (bytes * self.index.items(), self.live_bytes());
+        1 + u8::from(bytes > all) + u8::from(bytes > all * LARGE_TIMES)
+    }
+
+    /// Moves an item behind the others that have proved themselves; behind those that are new if it
+    /// has not, and stays for there is room.
     fn keep(&mut self, number: usize, from: Place, header: &Header) -> bool {
         let mut moved = *header;
-        let uses = if number == NEW { 0 } else { header.uses().saturating_sub(1) };
-        moved.set_uses(uses);
+        let has_proved = self.has_proved(header);
+        let into = if has_proved { PROVEN } else { number };
+        if has_proved && number == NEW {
+            moved.set_on_trial(self.has_just_proved(header));
+            moved.set_uses(0);
+        } else if has_proved {
+            if header.is_on_trial() {
+                self.trials.note(true);
+            }
+            moved.set_on_trial(false);
+            moved.set_uses(header.uses() - self.price(header.total_bytes()));
+        }
         let room = header.room as usize;
-        let queue = &mut self.queues[PROVEN];
+        let queue = &mut self.queues[into];
         let Some(to) = queue.extend(&mut self.pages, header.front_bytes(), room) else {
             return false;
         };
@@ -348,10 +393,20 @@ impl State {
         true
     }
 
+    /// Notes that a key was asked for that is not there.
+    #[inline]
+    pub fn miss(&mut self, hash: Hash) {
+        if let Some(missed) = self.ghosts.missed(hash) {
+            let each = self.live_bytes() / self.index.items().max(1);
+            self.share.adapt(missed, &self.ghosts, each, self.pages.count() * PAGE_BYTES);
+        }
+    }
+
     fn evict(&mut self, number: usize, place: Place, header: &Header) {
         let hash = self.hash_at(place, header);
-        if number == NEW {
-            self.ghosts.note(hash);
+        self.ghosts.note(hash, number);
+        if number == PROVEN && header.is_on_trial() {
+            self.trials.note(false);
         }
         self.index.remove(hash.tag(), place);
         self.bury(place, header, Own::Released);

@@ -4,6 +4,7 @@
 
 mod bound;
 mod commands;
+mod eviction;
 mod expiry;
 mod model;
 mod random;
