@@ -173,6 +173,8 @@ fn a_server_without_descriptors_says_that_it_does_not_accept() {
 fn limit_files(server: &Server, new: Rlimit) -> Rlimit {
     let id = i32::try_from(server.process.id()).expect("an id");
     prlimit(Pid::from_raw(id), Resource::Nofile, new).expect("it may be set")
+}
+
 /// `sarsen replay` with a trace that it reads from a file.
 #[test]
 fn a_trace_is_replayed() {

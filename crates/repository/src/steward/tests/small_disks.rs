@@ -123,7 +123,7 @@ impl Site {
         let options = Options { folder: disk.folder.clone(), memory_bytes: 64 << 20, clock };
         let ground = Ground {
             disk: Arc::clone(disk) as Arc<dyn Disk>,
-            at_rest: Box::new(|folder| crate::engine::open_engine(folder, 1 << 20)),
+            at_rest: Box::new(|folder| crate::engine::open_engine(&folder.engine(), 1 << 20)),
             sizes: SegmentSizes { first_bytes: SEGMENT_BYTES / 16, bytes: SEGMENT_BYTES },
             has_threads: false,
             kept: Kept::Nothing,
