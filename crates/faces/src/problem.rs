@@ -17,6 +17,7 @@ pub(crate) enum Kind {
     BrokenBody,
     InvalidName,
     InvalidJson,
+    NamesAlike,
     MalformedXml,
     TokenInUri,
     Unauthorized,
@@ -82,11 +83,12 @@ pub(crate) struct Row {
 impl Kind {
     /// Every one.
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 56] = [
+    pub(crate) const ALL: [Self; 57] = [
         Self::BadRequest,
         Self::BrokenBody,
         Self::InvalidName,
         Self::InvalidJson,
+        Self::NamesAlike,
         Self::MalformedXml,
         Self::TokenInUri,
         Self::Unauthorized,
@@ -154,6 +156,7 @@ impl Kind {
             Self::BrokenBody => ("broken-body", 400, "The request body did not arrive whole"),
             Self::InvalidName => ("invalid-name", 400, "The name cannot be one"),
             Self::InvalidJson => ("invalid-json", 400, "The body is not JSON"),
+            Self::NamesAlike => ("names-alike", 400, "The names of members hash alike"),
             Self::TokenInUri => ("token-in-uri", 400, "A token was sent in the URI"),
             Self::Unauthorized => ("unauthorized", 401, "A token is needed"),
             Self::InvalidToken => ("invalid-token", 401, "The token is not valid"),
@@ -494,6 +497,7 @@ impl From<StageError> for Problem {
             StageError::MediaTypeTooLong { .. } => {
                 Self::new(Kind::UnsupportedMediaType, error.to_string())
             }
+            StageError::NamesAlike(_) => Self::new(Kind::NamesAlike, error.to_string()),
             StageError::NotJson { .. } => Self::new(Kind::UnsupportedMediaType, error.to_string()),
             StageError::Schema(misfit) => {
                 let failures: Vec<_> = misfit.failures.iter().map(failure).collect();

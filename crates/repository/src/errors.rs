@@ -3,6 +3,7 @@
 use crate::document::CommitNumber;
 use crate::document_schema::SchemaMisfit;
 use crate::index::{IndexError, IndexRangeError};
+use crate::json::NamesAlike;
 use crate::limits;
 use crate::settings::SettingsError;
 use crate::space::Short;
@@ -303,6 +304,9 @@ pub enum StageError {
         /// What was expected and what was found.
         why: String,
     },
+    /// The names in the document would keep the JavaScript engine busy for long.
+    #[error("the document has {0}")]
+    NamesAlike(#[from] NamesAlike),
     /// The document does not fit the collection's schema.
     #[error(transparent)]
     Schema(#[from] Box<SchemaMisfit>),

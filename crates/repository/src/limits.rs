@@ -85,6 +85,18 @@ pub const RESOLVED_BYTES_MAX: usize = 32 << 20;
 /// Deepest nesting of arrays and objects in a JSON document. Deeper: `json::Error`.
 pub const JSON_DEPTH_MAX: usize = 128;
 
+/// Most different names of members in a document that have one hash in the JavaScript engine. More:
+/// `StageError::NamesAlike`. Of a million names that nobody has chosen for it, 12 have.
+pub const NAMES_ALIKE_MAX: usize = 16;
+
+/// Texts of fewer bytes are not looked at for such names: all that they hold cost nothing.
+pub const NAMES_TEXT_BYTES_MIN: usize = 256;
+
+/// Different names that are compared with each other. Those after them are among themselves.
+pub const NAMES_WINDOW: usize = 1 << 16;
+
+const _: () = assert!(NAMES_WINDOW.is_power_of_two());
+
 /// Most places within one document that a conflict names. More are not named.
 pub const CONTESTED_PATHS_MAX: usize = 16;
 

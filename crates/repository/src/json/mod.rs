@@ -9,6 +9,7 @@
 mod canonical;
 mod changes;
 mod members;
+mod names;
 mod number;
 mod outline;
 mod pointer;
@@ -18,6 +19,7 @@ mod three_way;
 
 pub use canonical::canonicalize;
 pub use changes::changed_paths;
+pub use names::{NamesAlike, check_name_list, check_names};
 pub use number::{check_numbers, format_number};
 pub use pointer::{PointerError, Span, check_pointer, locate, splice};
 pub use scan::{Child, children, depth};

@@ -8,7 +8,6 @@ use crate::document::{CommitNumber, Document, MediaType, Timestamp, tight};
 use crate::document_schema::DocumentSchema;
 use crate::errors::StageError;
 use crate::hot::{Collection, alive};
-use crate::index;
 use crate::limits::{
     DOCUMENT_BYTES_MAX, MEDIA_TYPE_BYTES_MAX, MERGE_PATH_BYTES_MAX, MERGES_MAX,
     TRANSACTION_BYTES_MAX, TRANSACTION_ROWS_MAX, TRANSACTION_WRITES_MAX,
@@ -17,6 +16,7 @@ use crate::merge::Merge;
 use crate::name::{CollectionName, Key};
 use crate::record::{Change, TIMES_BYTES, Times, Write};
 use crate::settings::Overwrite;
+use crate::{index, json};
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -37,6 +37,9 @@ impl Transaction {
     ) -> Result<(), StageError> {
         check_document_bytes(body.len())?;
         check_media_type(&media_type)?;
+        if media_type == MediaType::Json {
+            check_names(&body)?;
+        }
         let expires = expires.or_else(|| self.default_expiry(collection));
         let body = tight(&body);
         self.stage(collection, key, Change::Put { media_type, body, blob: None, expires })
@@ -109,6 +112,7 @@ impl Transaction {
         let mut rows = None;
         if let Some(body) = &merged {
             check_document_bytes(body.len())?;
+            check_names(body)?;
             rows = Some(self.check_fit(at, &MediaType::Json, body)?);
         }
         let staged = self.find_staged(collection, key);
@@ -389,6 +393,11 @@ pub(super) fn check_media_type(media_type: &MediaType) -> Result<(), StageError>
         true => Err(StageError::MediaTypeTooLong { bytes }),
         false => Ok(()),
     }
+}
+
+/// Canonical text is UTF-8.
+fn check_names(body: &[u8]) -> Result<(), StageError> {
+    Ok(std::str::from_utf8(body).map_or(Ok(()), json::check_names)?)
 }
 
 fn check_document_bytes(bytes: usize) -> Result<(), StageError> {
