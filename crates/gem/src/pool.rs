@@ -11,6 +11,7 @@ use crate::exchange::{Request, Respond};
 use crate::expiry::Expiries;
 use crate::failed::{ErrorLog, ErrorLogFigures};
 use crate::figures::HandlerFigures;
+use crate::limits::LOST_WORKERS_MAX;
 use crate::queue::Queue;
 use crate::share::gems_for_tasks;
 use crate::tasks::{Due, Scheduler, TaskFigures};
@@ -58,6 +59,10 @@ pub struct PoolLoad {
     pub busy: usize,
     /// Workers that could not be stopped and were replaced, since the start.
     pub lost: usize,
+    /// Those of them that still run.
+    pub lost_running: usize,
+    /// As many as may: the next that cannot be stopped is not replaced.
+    pub lost_max: usize,
 }
 
 /// What a worker is asked to do.
@@ -169,7 +174,9 @@ impl Pool {
         let (queued, queue_max) = queue.length();
         let [workers, alive, busy] = self.workforce.count();
         let lost = self.workforce.lost_ever();
-        PoolLoad { queued, queue_max, waiting: queue.lent(), workers, alive, busy, lost }
+        let lost_running = self.workforce.lost();
+        let (waiting, lost_max) = (queue.lent(), LOST_WORKERS_MAX);
+        PoolLoad { queued, queue_max, waiting, workers, alive, busy, lost, lost_running, lost_max }
     }
 
     /// The failed requests that were given to be kept, if they are.

@@ -70,7 +70,10 @@ fn look(workforce: &Workforce, seen: &mut Vec<Seen>) {
         }
         let Some(now) = cpu_time(seat.thread()) else { continue };
         let begun = *seen.cpu.get_or_insert(now);
-        let is_over = now.saturating_sub(begun) >= workforce.cpu_limit() + WATCHDOG_GRACE;
+        let limit = workforce.cpu_limit();
+        // What gets slower as it goes on (looking for names that hash alike) is interrupted at
+        // ever longer intervals, but before it has used its limit a second time.
+        let is_over = now.saturating_sub(begun) >= 2 * limit + WATCHDOG_GRACE;
         if !is_over || workforce.lost() >= LOST_WORKERS_MAX {
             continue;
         }

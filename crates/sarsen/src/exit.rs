@@ -26,6 +26,8 @@ pub enum Exit {
     Damaged,
     /// A measurement cannot be believed.
     Invalid,
+    /// No more gems that cannot be interrupted are replaced.
+    Lost,
     /// A second signal ended it before it had drained.
     Interrupted,
 }
@@ -44,6 +46,7 @@ impl Exit {
             Self::Tokens => 7,
             Self::Damaged => 8,
             Self::Invalid => 9,
+            Self::Lost => 10,
             // 128 + SIGINT, as shells have it.
             Self::Interrupted => 130,
         }
@@ -77,6 +80,7 @@ mod tests {
             Exit::Tokens,
             Exit::Damaged,
             Exit::Invalid,
+            Exit::Lost,
             Exit::Interrupted,
         ];
         assert_eq!(listed, all.map(Exit::code));

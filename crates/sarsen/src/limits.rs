@@ -117,6 +117,9 @@ pub const DIFF_LINES_MAX: usize = 1_000;
 const _: () = assert!(TEST_MEMORY_BYTES >= repository::limits::MEMORY_BYTES_MIN);
 const _: () = assert!(MEMORY_BYTES_DEFAULT >= repository::limits::MEMORY_BYTES_MIN);
 
+/// How often `--exit-when-lost` looks at the gems.
+pub const LOST_LOOK_EVERY: Duration = Duration::from_millis(250);
+
 /// Bytes of the log that are kept for an archive that cannot be written. More: they are let go of,
 /// the archive has a gap, and the log says so. `--archive-hold` sets it.
 pub const ARCHIVE_HOLD_BYTES_DEFAULT: u64 = 1 << 30;

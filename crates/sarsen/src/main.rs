@@ -14,6 +14,7 @@ mod exit;
 mod limits;
 mod live;
 mod logger;
+mod lost;
 mod machine;
 mod memcached_faces;
 mod memory_cache;

@@ -3,6 +3,7 @@
 use crate::assemble::{Application, AssembleError, Assembly, assemble, take_apart};
 use crate::cli::ServeArguments;
 use crate::exit::Exit;
+use crate::lost;
 use crate::machine;
 use crate::memory_cache::MemoryCacheError;
 use crate::notify::{State, notify};
@@ -29,6 +30,9 @@ pub enum ServeError {
     /// Nobody can read where it is.
     #[error("cannot write to stdout: {0}")]
     Announce(io::Error),
+    /// Nobody would see that gems are lost.
+    #[error("cannot watch for lost gems: {0}")]
+    Lost(io::Error),
     /// The repository did not close. Nothing acknowledged is lost.
     #[error("the repository did not close cleanly: {0}; it recovers when it is opened again")]
     Close(CloseError),
@@ -50,7 +54,7 @@ impl ServeError {
             Self::Assemble(AssembleError::Cache(MemoryCacheError::Thread(_))) => Exit::Failure,
             Self::Assemble(AssembleError::Memcached(StartError::Auth(_))) => Exit::Usage,
             Self::Assemble(AssembleError::Memcached(_)) => Exit::Listen,
-            Self::Signals(_) | Self::Announce(_) | Self::Close(_) => Exit::Failure,
+            Self::Signals(_) | Self::Announce(_) | Self::Lost(_) | Self::Close(_) => Exit::Failure,
         }
     }
 }
@@ -65,6 +69,9 @@ pub fn run(arguments: &ServeArguments) -> Result<(), ServeError> {
     };
     let assembly = assemble(arguments, &reopen_log)?;
     private::tell_of_wide_modes(arguments);
+    if let (true, Some(application)) = (arguments.exit_when_lost, &assembly.application) {
+        lost::watch(&application.pool).map_err(ServeError::Lost)?;
+    }
     let announced = announce(arguments, &assembly);
     if announced.is_ok() {
         notify(State::Ready);

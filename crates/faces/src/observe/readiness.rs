@@ -129,13 +129,19 @@ fn archive(observer: &Observer) -> Option<Check> {
 }
 
 /// A gem that loops is alive: its request ends by its limit. If all of them loop, the queue fills.
-fn gems(load: gem::PoolLoad) -> [Check; 2] {
+fn gems(load: gem::PoolLoad) -> [Check; 3] {
     [
         Check {
             name: "gems:alive",
             passes: load.workers > 0 && load.alive == load.workers,
             seen: (load.alive as u64, "gems"),
             wrong: "not all gems run; the log says why",
+        },
+        Check {
+            name: "gems:lost",
+            passes: load.lost_running < load.lost_max,
+            seen: (load.lost_running as u64, "lost gems that still run"),
+            wrong: "no more gems that cannot be interrupted are replaced; start the server anew",
         },
         Check {
             name: "gems:queue",
@@ -151,9 +157,30 @@ mod tests {
     use super::*;
 
     fn load(workers: usize, alive: usize, queued: usize) -> [bool; 2] {
-        let load =
-            gem::PoolLoad { queued, queue_max: 10, waiting: 0, workers, alive, busy: 0, lost: 0 };
-        gems(load).map(|check| check.passes)
+        let [alive, lost, queue] = gems(figures((workers, alive), queued, 7));
+        assert!(lost.passes);
+        [alive.passes, queue.passes]
+    }
+
+    fn figures((workers, alive): (usize, usize), queued: usize, running: usize) -> gem::PoolLoad {
+        gem::PoolLoad {
+            queued,
+            queue_max: 10,
+            waiting: 0,
+            workers,
+            alive,
+            busy: 0,
+            lost: 20,
+            lost_running: running,
+            lost_max: 8,
+        }
+    }
+
+    #[test]
+    fn the_last_gem_that_may_be_lost_fails() {
+        let [alive, lost, queue] = gems(figures((2, 2), 0, 8));
+        assert!(alive.passes && !lost.passes && queue.passes);
+        assert_eq!(lost.seen.0, 8);
     }
 
     #[test]

@@ -70,6 +70,8 @@ pub struct ServeArguments {
     pub development: bool,
     /// Whether edits of the application are served as they are saved.
     pub watch: bool,
+    /// Whether the process ends when no more lost gems can be replaced.
+    pub exit_when_lost: bool,
     /// What is logged.
     pub log: LevelFilter,
 }
@@ -104,6 +106,7 @@ impl Default for ServeArguments {
             cors_origins: Vec::new(),
             development: false,
             watch: false,
+            exit_when_lost: false,
             log: LevelFilter::Info,
         }
     }
@@ -374,6 +377,12 @@ const FLAGS: &[Flag<ServeArguments>] = &[
         about: "serve edits as they are saved; open pages show them",
     },
     Flag {
+        long: "exit-when-lost",
+        short: None,
+        takes: Takes::Nothing(|arguments| arguments.exit_when_lost = true),
+        about: "end (code 10) when gems hang that nothing can interrupt",
+    },
+    Flag {
         long: "log",
         short: None,
         takes: Takes::Value("LEVEL", |arguments, value| {
@@ -436,6 +445,7 @@ mod tests {
             cors_origins: vec!["https://a.example".into(), "*".into()],
             development: true,
             watch: true,
+            exit_when_lost: true,
             log: LevelFilter::Debug,
         };
         let line = "serve --data /d apps/counter --listen=127.0.0.1:0 --gems 3 --memory 64M \
@@ -443,7 +453,7 @@ mod tests {
         let tls = "--tls-cert /c --tls-key /k --tls-listen 127.0.0.1:1";
         let proxies = "--trusted-proxy 10.0.0.0/8 --trusted-proxy ::1 --proxy-fields forwarded";
         let more = "--atom-on-demand --insecure-no-tls --access-log a.log --log debug \
-            --development --watch \
+            --development --watch --exit-when-lost \
                     --cors-origin https://a.example --cors-origin *";
         let cache = "--memcached 127.0.0.1:0 --memcached unix:/s --memcached-auth /a \
                      --memcached-idle 10m --cache-memory 1G --cache-threads 2 --cache-item-max 4M \

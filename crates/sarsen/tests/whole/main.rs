@@ -35,6 +35,7 @@ mod http;
 mod idle;
 mod lifecycle;
 mod login;
+mod lost;
 mod many_users;
 mod memcached;
 mod new;
