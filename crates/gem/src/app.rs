@@ -58,7 +58,9 @@ impl App {
 
     /// Checks that a worker with this heap can load it.
     pub(crate) fn check(&self, heap_limit: usize) -> Result<(), LoadError> {
-        on_a_workers_stack(|| Engine::start(&self.sources, heap_limit).map(drop))
+        on_a_workers_stack(|| {
+            Engine::start(&self.sources, heap_limit, self.settings.freezes).map(drop)
+        })
     }
 
     /// The files of its `public/`.

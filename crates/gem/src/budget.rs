@@ -2,6 +2,7 @@
 //!
 //! It is the thread's CPU time, not time on the wall: a request is not blamed for a busy machine.
 
+use crate::limits::WORK_PER_LOOK;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::time::Duration;
@@ -12,6 +13,8 @@ pub(crate) struct Budget {
     limit: Cell<Duration>,
     end: Cell<Duration>,
     spent: Cell<bool>,
+    /// Work of native functions since the clock was looked at, in bytes.
+    work: Cell<usize>,
 }
 
 impl Budget {
@@ -41,6 +44,23 @@ impl Budget {
             self.spent.set(true);
         }
         self.spent.get()
+    }
+
+    /// Counts work that the engine does not count, by the bytes that it looks at. Whether the limit
+    /// was reached; there is none before the first `start`.
+    pub(crate) fn charge(&self, bytes: usize) -> bool {
+        let work = self.work.get().saturating_add(bytes);
+        if work < WORK_PER_LOOK {
+            self.work.set(work);
+            return self.spent.get();
+        }
+        self.work.set(0);
+        self.is_limited() && self.is_spent()
+    }
+
+    /// Whether there is a limit: not before the first `start`.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.limit.get().is_zero()
     }
 
     /// Whether a call of `is_spent` said so since `start`: then code was stopped half way.
@@ -81,5 +101,15 @@ mod tests {
             budget.used().saturating_add(Duration::from_secs(1)),
         );
         assert!(budget.is_spent());
+    }
+
+    #[test]
+    fn native_work_looks_at_the_clock_when_it_adds_up() {
+        let budget = Budget::default();
+        assert!(!budget.charge(WORK_PER_LOOK), "there is no limit");
+        budget.start(Duration::from_nanos(1));
+        assert!(!budget.charge(WORK_PER_LOOK - 1) && !budget.has_stopped());
+        assert!(budget.charge(1) && budget.has_stopped());
+        assert!(budget.charge(0), "it stays so");
     }
 }

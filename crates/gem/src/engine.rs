@@ -81,6 +81,7 @@ pub(crate) struct Engine {
 struct Entry {
     run: Kept,
     finish: Kept,
+    freeze: Kept,
     handlers: Handlers,
     calls: Calls,
 }
@@ -108,8 +109,17 @@ impl Engine {
     }
 
     /// An engine with the application in `sources`, which is complete.
-    pub(crate) fn start(sources: &Sources, heap_limit: usize) -> Result<Self, LoadError> {
-        Self::load(&Modules::new(sources.clone()), heap_limit)
+    /// `freezes`: its requests cannot change the language's own objects.
+    pub(crate) fn start(
+        sources: &Sources,
+        heap_limit: usize,
+        freezes: bool,
+    ) -> Result<Self, LoadError> {
+        let engine = Self::load(&Modules::new(sources.clone()), heap_limit)?;
+        if freezes {
+            engine.freeze_intrinsics()?;
+        }
+        Ok(engine)
     }
 
     fn load(modules: &Modules, heap_limit: usize) -> Result<Self, LoadError> {
@@ -118,12 +128,12 @@ impl Engine {
         runtime.set_memory_limit(heap_limit);
         runtime.set_max_stack_size(SCRIPT_STACK_BYTES);
         runtime.set_loader(modules.clone(), modules.clone());
-        let budget = Rc::new(Budget::default());
+        let slot = Slot::default();
+        let budget = slot.budget();
         budget.start(LOAD_CPU);
         let watched = budget.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || watched.is_spent())));
         let context = Context::full(&runtime).map_err(refused)?;
-        let slot = Slot::default();
         let rejections = Rejections::track(&runtime);
         let loading = Loading { modules, budget: budget.clone() };
         let (entry, routes, services, tasks) = context.with(|ctx| loading.load(&ctx, &slot))?;
@@ -163,6 +173,17 @@ impl Engine {
                 })
             }
         }
+    }
+
+    /// Keeps what runs from changing the language's own objects.
+    fn freeze_intrinsics(&self) -> Result<(), LoadError> {
+        let refused = |error: rquickjs::Error| LoadError::Worker(error.to_string());
+        self.context.with(|ctx| {
+            let freeze = self.entry.freeze.clone().restore(&ctx).map_err(refused)?;
+            freeze
+                .call::<_, ()>(())
+                .map_err(|error| LoadError::Worker(Thrown::catch(&ctx, &error).to_string()))
+        })
     }
 
     /// Whether no job waits to be run. After a run there may be some if it failed: running them
@@ -399,9 +420,9 @@ impl Loading<'_> {
         for (task, handler) in tasks.definitions.iter().zip(tasks.handlers) {
             handlers.add(format!("task {}", task.name), handler);
         }
-        let (run, finish) = own.entry(ctx).map_err(broken)?;
+        let [run, finish, freeze] = own.entry(ctx).map_err(broken)?;
         let calls = Calls::of(ctx, &own.0).map_err(broken)?;
-        let entry = Entry { run, finish, handlers, calls };
+        let entry = Entry { run, finish, freeze, handlers, calls };
         Ok((entry, routes, services, tasks.definitions))
     }
 
@@ -459,9 +480,11 @@ impl<'js> OwnModules<'js> {
         Ok(Self(exports))
     }
 
-    fn entry(&self, ctx: &Ctx<'js>) -> rquickjs::Result<(Kept, Kept)> {
-        let function = |name| self.0.get::<_, Function>(name);
-        Ok((Persistent::save(ctx, function("run")?), Persistent::save(ctx, function("finish")?)))
+    fn entry(&self, ctx: &Ctx<'js>) -> rquickjs::Result<[Kept; 3]> {
+        let kept = |name| -> rquickjs::Result<Kept> {
+            Ok(Persistent::save(ctx, self.0.get::<_, Function>(name)?))
+        };
+        Ok([kept("run")?, kept("finish")?, kept("freezeIntrinsics")?])
     }
 
     /// The routes of the default export of `main`; `None` if it is not an App.

@@ -258,8 +258,34 @@ pub const HANDLERS_MAX: usize = 1_200;
 /// How often the watchdog looks for workers that cannot be interrupted.
 pub const WATCHDOG_EVERY: Duration = Duration::from_millis(100);
 
-/// CPU time beyond its limit in which a request is left to stop by itself. More: its worker is
-/// replaced, and the request fails with `FailureKind::CpuLimit`.
+/// Bytes of work in native functions after which they look at the request's CPU time. It is
+/// exceeded by what one piece takes.
+pub const WORK_PER_LOOK: usize = 64 << 10;
+
+/// Texts of at most so many bytes are given to the engine's JSON parser as they are.
+pub const JSON_PLAIN_BYTES_MAX: usize = 4 << 10;
+
+/// Pieces in which the engine's JSON parser, which nothing interrupts, is given longer texts.
+pub const JSON_PIECE_BYTES: usize = 64 << 10;
+
+/// Nesting of arrays and objects in a text of more than `JSON_PLAIN_BYTES_MAX`, as in documents.
+/// Deeper: a SyntaxError. `JSON.stringify` takes time for each level at each value.
+pub const JSON_NESTING_MAX: usize = repository::limits::JSON_DEPTH_MAX;
+
+/// Characters (UTF-16 code units) of a regular expression that is made while a request is served.
+/// More: the handler gets a RangeError.
+pub const PATTERN_CHARS_MAX: usize = 4_096;
+
+/// Characters of a text that becomes a bigint, and bits of one that becomes a text. More: a
+/// RangeError.
+pub const BIGINT_CHARS_MAX: usize = 20_000;
+
+/// Combining marks in a row that `normalize` and `localeCompare` take; UAX #15 §13 has 30 as more
+/// than any writing needs. More: a RangeError.
+pub const MARKS_MAX: usize = 64;
+
+/// CPU time, beyond twice its limit, in which a request is left to stop by itself. More: its worker
+/// is replaced, and the request fails with `FailureKind::CpuLimit`.
 pub const WATCHDOG_GRACE: Duration = Duration::from_millis(250);
 
 /// Workers that were replaced and still run. More: the next keeps its place until it ends, or

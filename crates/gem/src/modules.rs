@@ -24,6 +24,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:asset", include_str!("js/asset.js")),
     ("sarsen:cache", include_str!("js/cache.js")),
     ("sarsen:chain", include_str!("js/chain.js")),
+    ("sarsen:conversions", include_str!("js/conversions.js")),
     ("sarsen:cookies", include_str!("js/cookies.js")),
     ("sarsen:db", include_str!("js/db.js")),
     ("sarsen:documents", include_str!("js/documents.js")),
@@ -32,6 +33,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:fetch", include_str!("js/fetch.js")),
     ("sarsen:globals", include_str!("js/globals.js")),
     ("sarsen:guards", include_str!("js/guards.js")),
+    ("sarsen:intrinsics", include_str!("js/intrinsics.js")),
     ("sarsen:life", include_str!("js/life.js")),
     ("sarsen:html", include_str!("js/html.js")),
     ("sarsen:password", include_str!("js/password.js")),
@@ -40,12 +42,14 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("sarsen:refuse", include_str!("js/refuse.js")),
     ("sarsen:reply", include_str!("js/reply.js")),
     ("sarsen:results", include_str!("js/results.js")),
+    ("sarsen:searches", include_str!("js/searches.js")),
     ("sarsen:services", include_str!("js/services.js")),
     ("sarsen:session", include_str!("js/session.js")),
     ("sarsen:stored", include_str!("js/stored.js")),
     ("sarsen:request", include_str!("js/request.js")),
     ("sarsen:tasks", include_str!("js/tasks.js")),
     ("sarsen:turn", include_str!("js/turn.js")),
+    ("sarsen:work", include_str!("js/work.js")),
 ];
 
 /// Resolves and loads for the engine. Clones share the sources.

@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) cpu_limit: Option<Duration>,
     /// Heap of one worker in bytes, if the application has its own limit.
     pub(crate) heap_limit: Option<usize>,
+    /// Whether requests cannot change the language's own objects.
+    pub(crate) freezes: bool,
     /// Which pages may send what changes something.
     pub(crate) csrf: csrf::Rules,
     /// Which other servers tasks may ask.
@@ -81,7 +83,12 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
     let table = DeTable::parse(text)
         .map_err(|error| refusal(error.span().unwrap_or(0..0), one_line(error.message())))?;
     let table = table.get_ref();
-    refuse_unknown(table, "", &["name", "csrf", "fetch", "limits", "session", "collections"])?;
+    let known = ["name", "csrf", "fetch", "language", "limits", "session", "collections"];
+    refuse_unknown(table, "", &known)?;
+    let language = section(table, "language")?;
+    if let Some(language) = language {
+        refuse_unknown(language, "language.", &["freeze"])?;
+    }
     let limits = section(table, "limits")?;
     let session = section(table, "session")?;
     if let Some(limits) = limits {
@@ -94,6 +101,7 @@ fn settings(text: &str) -> Result<Settings, Refusal> {
         name: name(table)?,
         cpu_limit: whole(limits, "cpu_ms", CPU_MS)?.map(Duration::from_millis),
         heap_limit: whole(limits, "heap_bytes", HEAP_BYTES)?.map(|bytes| bytes as usize),
+        freezes: truth(language, "freeze")?.unwrap_or(true),
         sessions: sessions(session)?,
         fetch: fetch(section(table, "fetch")?)?,
         reply_bytes: whole(limits, "reply_bytes", REPLY_BYTES)?

@@ -92,7 +92,7 @@ impl Worker {
         tally: Arc<Tally>,
     ) -> Result<Self, LoadError> {
         let app = shared.current.get();
-        let engine = Engine::start(&app.sources, shared.heap_limit(&app))?;
+        let engine = Engine::start(&app.sources, shared.heap_limit(&app), app.settings.freezes)?;
         *shared.names.lock() = engine.names().to_vec();
         Ok(Self { shared, app, engine: Some(engine), seat, ledger: Ledger::new(tally) })
     }
@@ -264,7 +264,8 @@ impl Worker {
 
     fn restart(&self) -> Result<Engine, Failure> {
         let heap_limit = self.shared.heap_limit(&self.app);
-        Engine::start(&self.app.sources, heap_limit).map_err(|error| {
+        let freezes = self.app.settings.freezes;
+        Engine::start(&self.app.sources, heap_limit, freezes).map_err(|error| {
             let message = format!("the application could not be loaded again: {error}");
             FailureKind::Handler.with(Fault::new(message, NOTHING))
         })

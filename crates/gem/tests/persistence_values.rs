@@ -1,6 +1,7 @@
 //! Which values documents keep: dates and bytes, and every way in which an object can change.
 
-use crate::support::{self, Site, site, text};
+use crate::support::{self, Site, request, site, text};
+use gem::Request;
 
 const DATE: &str = r#"{"$date":"2026-11-21T10:00:00.000Z"}"#;
 
@@ -64,6 +65,42 @@ fn dates_and_bytes_come_back_as_such() {
     assert_eq!(text(&site.send(request).unwrap()), "[true]");
 }
 
+/// Whatever a visitor sends comes back as it was, and is never taken for a date or bytes.
+#[test]
+fn what_visitors_type_does_not_become_a_date() {
+    let site = site(
+        r#"app.post("/put", ({ db, request, session, cache }) => {
+             const value = request.json();
+             db.notes.put("a", value);
+             db.notes.put("list", []);
+             db.notes.append("list", "", value);
+             session.sent = value;
+             return "put";
+           });
+           app.get("/get", ({ db }) => {
+             const read = [db.notes.get("a"), db.notes.peek("a"), db.notes.get("list")[0]];
+             const found = [...db.notes.range().values()];
+             return JSON.stringify([...read, found[0], found[1][0]]);
+           });"#,
+    );
+    for sent in [
+        r#"{"$date":"2026-11-21T10:00:00.000Z"}"#,
+        r#"{"$bytes":"AP+A"}"#,
+        r#"{"a":[{"$bytes":""},{"b":{"$date":"2026-11-21T10:00:00.000Z"}}]}"#,
+        r#"{"$$date":"2026-11-21T10:00:00.000Z"}"#,
+        r#"{"$$$$bytes":"AA=="}"#,
+        r#"{"$date":"tomorrow"}"#,
+        r#"{"$$date":"tomorrow"}"#,
+        r#"{"$date":"2026-11-21T10:00:00.000Z","x":1}"#,
+    ] {
+        let request = Request { body: sent.into(), ..request("POST", "/put") };
+        assert_eq!(text(&site.send(request).unwrap()), "put");
+        let before = site.written();
+        assert_eq!(site.text("/get"), format!("[{}]", [sent; 5].join(",")));
+        assert_eq!(site.written(), before, "reading changes nothing: {sent}");
+    }
+}
+
 #[test]
 fn an_object_that_only_looks_like_a_date_stays_as_it_is() {
     let site = site(
@@ -95,9 +132,11 @@ fn an_object_that_only_looks_like_a_date_stays_as_it_is() {
         assert_eq!(site.text(&format!("/?key={key}")), expected, "{key}");
         assert_eq!(site.written(), before, "{key}");
     }
-    // What a handler makes by hand is one from its next reading on.
+    // What a handler makes by hand, or was sent, is none.
     site.text("/plain");
-    assert_eq!(site.text("/?key=p"), "[true,false]");
+    assert_eq!(site.text("/?key=p"), "[false,false]");
+    let stored = site.stored("notes", "p").unwrap();
+    assert_eq!(stored, r#"{"v":{"$$date":"2026-11-21T10:00:00.000Z"}}"#);
 }
 
 #[test]

@@ -2,6 +2,9 @@
 // the application.
 import "sarsen:globals";
 import "sarsen:guards";
+import "sarsen:searches";
+import "sarsen:conversions";
+export { freezeIntrinsics } from "sarsen:intrinsics";
 export { bind } from "sarsen:native";
 export { take, takeServices, takeTasks } from "sarsen:app";
 export { compose, notFound } from "sarsen:chain";

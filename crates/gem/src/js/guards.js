@@ -1,9 +1,9 @@
-// Bounds functions of the engine whose work is given by a length that any object may claim, and
-// which never ask whether the request's time is up: `[].reverse.call({ length: 2 ** 53 })` would
-// not end in a lifetime. What is bounded by the heap is not in here.
+// Bounds functions of arrays whose work is given by a length that any object may claim, and which
+// never ask whether the request's time is up: `[].reverse.call({ length: 2 ** 53 })` would not end
+// in a lifetime. What they do with a real array is counted.
+import { charge, replace } from "sarsen:work";
 
 const { apply } = Reflect;
-const { defineProperty } = Object;
 const { isArray } = Array;
 
 // More elements than a heap of 1 GiB holds; a hole costs some 50 ns.
@@ -13,17 +13,11 @@ function check(name, length) {
   if (length > LENGTH_MAX) {
     throw new RangeError(`${name}: expected at most ${LENGTH_MAX} elements, got ${String(length)}`);
   }
-}
-
-function replace(holder, name, guarded) {
-  const { length } = holder[name];
-  defineProperty(guarded, "name", { value: name, configurable: true });
-  defineProperty(guarded, "length", { value: length, configurable: true });
-  defineProperty(holder, name, { value: guarded, writable: true, configurable: true });
+  if (length > 0) charge(length);
 }
 
 const BY_OWN_LENGTH = [
-  "copyWithin", "flat", "flatMap", "join", "reverse", "shift", "slice", "sort", "splice",
+  "copyWithin", "flat", "flatMap", "join", "reverse", "shift", "slice", "splice",
   "toLocaleString", "unshift",
 ];
 
@@ -39,6 +33,18 @@ for (const name of BY_OWN_LENGTH) {
   replace(Array.prototype, name, guarded);
 }
 
+// These are interrupted by themselves where the object is no array of its own.
+for (const name of ["includes", "indexOf", "lastIndexOf"]) {
+  const original = Array.prototype[name];
+  const { guarded } = {
+    guarded(...given) {
+      if (isArray(this)) charge(this.length);
+      return apply(original, this, given);
+    },
+  };
+  replace(Array.prototype, name, guarded);
+}
+
 const { concat } = Array.prototype;
 replace(Array.prototype, "concat", {
   guarded(...given) {
@@ -47,6 +53,28 @@ replace(Array.prototype, "concat", {
     return apply(concat, this, given);
   },
 }.guarded);
+
+// Without a function that compares, sorting asks for nothing: with this one the engine looks at
+// the clock, and the order is the same.
+const SORTED_ALONE_MAX = 10_000;
+const text = String;
+
+function byText(a, b) {
+  const [first, second] = [text(a), text(b)];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
+for (const name of ["sort", "toSorted"]) {
+  const original = Array.prototype[name];
+  const { guarded } = {
+    guarded(compare) {
+      check(name, this?.length);
+      const isLong = compare === undefined && this.length > SORTED_ALONE_MAX;
+      return apply(original, this, [isLong ? byText : compare]);
+    },
+  };
+  replace(Array.prototype, name, guarded);
+}
 
 const { raw } = String;
 replace(String, "raw", {

@@ -1,6 +1,7 @@
 // The border between JavaScript values and stored JSON: dates and bytes, which JSON has not, have a
 // form of their own there (docs/persistence.md); what would be lost is refused. The walk over a
 // value is native (natives/encode.rs); here is what it asks about objects that are not plain.
+import { parseText } from "sarsen:conversions";
 import { native } from "sarsen:native";
 
 const {
@@ -9,7 +10,7 @@ const {
 const { isArray } = Array;
 const { fromBase64 } = Uint8Array;
 
-export const { parse } = JSON;
+export const parse = parseText;
 
 // As they are before an application is loaded, which may change prototypes.
 const method = (type, name) => Function.prototype.call.bind(type.prototype[name]);
@@ -24,8 +25,10 @@ const LOSSY = [
 ].filter((type) => type !== undefined);
 
 // What the walk makes of an object that is not plain: a text is what is written for it; a fault is
-// in an array; undefined: what its toJSON gives, or its own members.
-export function special(value) {
+// in an array; undefined: what its toJSON gives, or its own members. Of the text that is the only
+// member `name` of a plain object: whether it would be read as something else.
+export function special(value, name) {
+  if (name !== undefined) return tagged(name, value) !== undefined;
   if (value instanceof Date) {
     return Number.isNaN(timeOf(value)) ? ["an invalid Date"] : `{"$date":"${isoOf(value)}"}`;
   }
@@ -46,8 +49,8 @@ export function revive(value) {
   }
   const names = keys(value);
   if (names.length === 1) {
-    const tagged = untag(names[0], value[names[0]]);
-    if (tagged !== undefined) return tagged;
+    const untagged = untag(names[0], value[names[0]]);
+    if (untagged !== undefined) return untagged;
   }
   for (const name of names) {
     const member = value[name];
@@ -57,14 +60,26 @@ export function revive(value) {
   return value;
 }
 
-// Only what would be written the same: any other object with such a member is just that.
+// What the only member of an object stands for, if for anything: a date or bytes; or an object with
+// such a member that is none of these, which has one more `$` in its name.
 function untag(name, text) {
-  if (typeof text !== "string") return undefined;
-  if (name === "$date") {
+  const meant = tagged(name, text);
+  if (meant === undefined || name[1] !== "$") return meant;
+  return { [name.slice(1)]: text };
+}
+
+// The date or bytes that `text` is, whatever the number of `$` before the name. Only what would be
+// written the same: any other object with such a member is just that.
+function tagged(name, text) {
+  if (typeof text !== "string" || name[0] !== "$") return undefined;
+  let at = 1;
+  while (name[at] === "$") at += 1;
+  const kind = name.slice(at);
+  if (kind === "date") {
     const date = new Date(text);
     return !Number.isNaN(timeOf(date)) && isoOf(date) === text ? date : undefined;
   }
-  if (name !== "$bytes") return undefined;
+  if (kind !== "bytes") return undefined;
   try {
     const bytes = fromBase64.call(Uint8Array, text);
     return base64Of(bytes) === text ? bytes : undefined;

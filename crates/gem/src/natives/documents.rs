@@ -2,6 +2,7 @@
 //! documents that were handed out by numbers of its own ("entries").
 
 use super::encode::{Refusal, encode};
+use super::json::parse;
 use super::{Natives, Slot, text, throw};
 use crate::base64;
 use crate::turn::{Place, Turn, TurnError};
@@ -29,13 +30,13 @@ impl<'js> Natives<'js, '_> {
         let slot = self.slot.clone();
         let get = move |ctx: Ctx<'js>, entry, collection, key: String, revive: Function<'js>| {
             let text = slot.call(&ctx, |turn| turn.get(entry, place(&(collection, key))))?;
-            value(&ctx, text, &revive)
+            value((&ctx, &slot), text, &revive)
         };
         self.add("get", get)?;
         let slot = self.slot.clone();
         let peek = move |ctx: Ctx<'js>, collection, key: String, revive: Function<'js>| {
             let text = slot.call(&ctx, |turn| turn.peek(place(&(collection, key))))?;
-            value(&ctx, text, &revive)
+            value((&ctx, &slot), text, &revive)
         };
         self.add("peek", peek)?;
         let slot = self.slot.clone();
@@ -231,19 +232,20 @@ fn timestamp(ms: Opt<Option<f64>>) -> Option<Timestamp> {
 
 /// The value that a canonical text stands for; `revive` is the function in `persist.js`.
 pub(super) fn value<'js>(
-    ctx: &Ctx<'js>,
+    (ctx, slot): (&Ctx<'js>, &Slot),
     text: Option<Bytes>,
     revive: &Function<'js>,
 ) -> Result<Value<'js>> {
     let Some(text) = text else { return Ok(Value::new_undefined(ctx.clone())) };
-    let value = ctx.json_parse(&text[..])?;
-    if has_tags(&text) { revive.call((value,)) } else { Ok(value) }
+    let text = std::str::from_utf8(&text)?;
+    let value = parse((ctx, slot), text)?;
+    if has_tags(text) { revive.call((value,)) } else { Ok(value) }
 }
 
-/// Whether a date or bytes may be in a text.
-fn has_tags(text: &[u8]) -> bool {
-    let text = std::str::from_utf8(text).unwrap_or_default();
-    text.contains('$') && (text.contains("{\"$date\":\"") || text.contains("{\"$bytes\":\""))
+/// Whether a date or bytes may be in a text, or what is not to be taken for them.
+fn has_tags(text: &str) -> bool {
+    let tags = ["{\"$date\":\"", "{\"$bytes\":\"", "{\"$$"];
+    text.contains('$') && tags.iter().any(|tag| text.contains(tag))
 }
 
 /// Gives the text of a value to `f`; undefined, or why it has none.

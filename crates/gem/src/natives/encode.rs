@@ -250,14 +250,14 @@ impl<'a, 'js> Encoder<'a, 'js> {
 
     fn write_members(&mut self, object: &Object<'js>) -> Result<(), Refusal> {
         self.out.push('{');
-        let mut is_first = true;
+        let (mut written, mut tag) = (0, None);
         for property in object.own_props::<JsString<'js>, Value<'js>>(Filter::default()) {
             let (name, member) = property?;
             if member.is_undefined() {
                 continue;
             }
             let before = self.out.len();
-            if !is_first {
+            if written > 0 {
                 self.out.push(',');
             }
             self.write_string(&name)?;
@@ -274,11 +274,20 @@ impl<'a, 'js> Encoder<'a, 'js> {
                 };
                 self.write_scalar(&member).map_err(under)?
             };
-            if is_written {
-                is_first = false;
-            } else {
+            if !is_written {
                 self.out.truncate(before);
+                continue;
             }
+            written += 1;
+            if written == 1 && member.is_string() && self.out[before..].starts_with("\"$") {
+                tag = Some((before, name, member));
+            }
+        }
+        if let (1, Some((at, name, member))) = (written, tag)
+            && self.special.call((member, name))?
+        {
+            // It is no date and no bytes, and must not be read as such.
+            self.out.insert(at + 1, '$');
         }
         self.out.push('}');
         Ok(())

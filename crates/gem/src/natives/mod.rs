@@ -8,13 +8,16 @@ mod cookies;
 mod documents;
 mod encode;
 mod fetch;
+mod json;
 mod request;
 mod results;
+mod searches;
 mod services;
 mod session;
 mod surroundings;
 mod tasks;
 
+use crate::budget::Budget;
 use crate::files::Files;
 use crate::turn::{Ended, Turn, TurnError};
 use bytes::Bytes;
@@ -28,44 +31,62 @@ use std::sync::Arc;
 
 /// The turn that is being served on this engine; `None` between requests and while loading.
 #[derive(Clone, Default)]
-pub(crate) struct Slot(Rc<RefCell<Option<Turn>>>);
+pub(crate) struct Slot {
+    turn: Rc<RefCell<Option<Turn>>>,
+    /// The CPU time of what runs on this engine.
+    budget: Rc<Budget>,
+}
 
 const IN_A_TURN: &str = "a run begins and ends while the slot holds its turn";
 
 impl Slot {
+    /// The CPU time of what runs on this engine.
+    pub(crate) fn budget(&self) -> Rc<Budget> {
+        Rc::clone(&self.budget)
+    }
+
+    /// Counts work of a native function, and throws when the request's CPU time is up. What catches
+    /// that does not go on for long: the engine looks at the clock, too.
+    fn charge(&self, ctx: &Ctx<'_>, bytes: usize) -> Result<()> {
+        match self.budget.charge(bytes) {
+            true => Err(throw(ctx, "the request's CPU time is up")),
+            false => Ok(()),
+        }
+    }
+
     /// Puts a turn in.
     pub(crate) fn fill(&self, turn: Turn) {
-        *self.0.borrow_mut() = Some(turn);
+        *self.turn.borrow_mut() = Some(turn);
     }
 
     /// Takes the turn out.
     pub(crate) fn clear(&self) -> Option<Turn> {
-        self.0.borrow_mut().take()
+        self.turn.borrow_mut().take()
     }
 
     /// Starts a run of the turn on `transaction`.
     pub(crate) fn begin(&self, transaction: Transaction) {
-        self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin(transaction);
+        self.turn.borrow_mut().as_mut().expect(IN_A_TURN).begin(transaction);
     }
 
     /// Starts a run whose transaction a face has.
     pub(crate) fn begin_run(&self) {
-        self.0.borrow_mut().as_mut().expect(IN_A_TURN).begin_run();
+        self.turn.borrow_mut().as_mut().expect(IN_A_TURN).begin_run();
     }
 
     /// Gives the turn the transaction for one call; `end` takes it back.
     pub(crate) fn lend(&self, transaction: Transaction) {
-        self.0.borrow_mut().as_mut().expect(IN_A_TURN).lend(transaction);
+        self.turn.borrow_mut().as_mut().expect(IN_A_TURN).lend(transaction);
     }
 
     /// Ends the run: the transaction, and why it has ended in any case, if so.
     pub(crate) fn end(&self) -> (Transaction, Option<Ended>) {
-        self.0.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
+        self.turn.borrow_mut().as_mut().and_then(Turn::end).expect(IN_A_TURN)
     }
 
     /// Prolongs the session that a run has used, if that is due.
     pub(crate) fn prolong_session(&self) {
-        if let Some(turn) = self.0.borrow_mut().as_mut() {
+        if let Some(turn) = self.turn.borrow_mut().as_mut() {
             turn.prolong_session();
         }
     }
@@ -75,7 +96,7 @@ impl Slot {
         &self,
         f: impl FnOnce(&mut Turn) -> std::result::Result<T, TurnError>,
     ) -> std::result::Result<T, TurnError> {
-        f(self.0.borrow_mut().as_mut().ok_or(TurnError::Over)?)
+        f(self.turn.borrow_mut().as_mut().ok_or(TurnError::Over)?)
     }
 
     fn call<T>(
@@ -119,6 +140,8 @@ pub(crate) fn natives<'js>(ctx: &Ctx<'js>, slot: &Slot, files: Arc<Files>) -> Re
     natives.fetches()?;
     natives.request()?;
     natives.bodies()?;
+    natives.json()?;
+    natives.searches()?;
     natives.checks()?;
     natives.surroundings()?;
     natives.assets(files)?;

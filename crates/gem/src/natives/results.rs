@@ -1,7 +1,7 @@
 //! Ranges and queries, for `results.js`.
 
 use super::documents::{meta, value};
-use super::{Natives, throw};
+use super::{Natives, Slot, throw};
 use crate::turn::{Bounds, Documents, Question};
 use query::{Bound, Query};
 use repository::{IndexValue, MediaType};
@@ -26,9 +26,11 @@ impl<'js> Natives<'js, '_> {
         })?;
         let slot = self.slot.clone();
         let next = move |ctx: Ctx<'js>, range, limit, wanted: String, revive: Function<'js>| {
+            let slot = &slot;
             let documents = slot.call(&ctx, |turn| turn.next_of_range(range, limit))?;
             let out = Array::new(ctx)?;
-            Listing { wanted: wanted_of(&wanted), revive, query: None }.append(&documents, out)
+            Listing { slot, wanted: wanted_of(&wanted), revive, query: None }
+                .append(&documents, out)
         };
         self.add("nextOfRange", next)?;
         let slot = self.slot.clone();
@@ -45,7 +47,7 @@ impl<'js> Natives<'js, '_> {
             let (found, query) = slot.call(&ctx, |turn| turn.find(collection, &question))?;
             let out = Array::new(ctx)?;
             out.set(0, found.next)?;
-            Listing { wanted: wanted_of(&wanted), revive, query: Some(query) }
+            Listing { slot: &slot, wanted: wanted_of(&wanted), revive, query: Some(query) }
                 .append(&found.documents, out)
         };
         self.add("find", find)?;
@@ -106,14 +108,15 @@ fn bound<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Bound> {
 }
 
 /// How documents are given: one after the other, with as many elements each.
-struct Listing<'js> {
+struct Listing<'a, 'js> {
+    slot: &'a Slot,
     wanted: Wanted,
     revive: Function<'js>,
     /// If only some members are given, it says which.
     query: Option<Query>,
 }
 
-impl<'js> Listing<'js> {
+impl<'js> Listing<'_, 'js> {
     fn append(&self, documents: &Documents, out: Array<'js>) -> Result<Array<'js>> {
         let ctx = out.ctx().clone();
         let mut at = out.len();
@@ -132,7 +135,7 @@ impl<'js> Listing<'js> {
                     query.project(text).map(Into::into)
                 }
             };
-            out.set(at, value(&ctx, text, &self.revive)?)?;
+            out.set(at, value((&ctx, self.slot), text, &self.revive)?)?;
             at += 1;
             if self.wanted == Wanted::Documents {
                 out.set(at, meta(&ctx, document)?)?;

@@ -32,6 +32,7 @@ pub(crate) use cache::Fetched;
 use cookies::SetCookie;
 use documents::Known;
 pub(crate) use documents::{Place, collection};
+use repository::json::NamesAlike;
 use repository::limits::JSON_DEPTH_MAX;
 use repository::{Content, NameError, ReadError, StageError, Timestamp, Transaction};
 use results::Reading;
@@ -90,6 +91,8 @@ pub(crate) enum TurnError {
     #[error(transparent)]
     Fields(#[from] DecodeError),
     #[error(transparent)]
+    Names(#[from] NamesAlike),
+    #[error(transparent)]
     Cookie(#[from] CookieError),
     #[error("a reply sets at most {COOKIES_MAX} cookies; this is one more")]
     TooManyCookies,
@@ -138,6 +141,7 @@ impl TurnError {
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Self::Body(error) => Some(error.status()),
+            Self::Names(_) => Some(400),
             _ => None,
         }
     }

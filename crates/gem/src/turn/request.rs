@@ -7,6 +7,7 @@ use crate::multipart::{Content, Part};
 use crate::reply::Answer;
 use crate::route::{Ending, Params};
 use crate::urlencoded::decode_form;
+use repository::json::check_name_list;
 
 impl Turn {
     /// Sets what was found for the request: what the route found in the path, and what answers if
@@ -45,6 +46,7 @@ impl Turn {
     /// The fields of the body. `file` gives the content of a file by its place among the files.
     pub(crate) fn form(&mut self) -> Result<Vec<Part>, TurnError> {
         let parts = body::form(&self.request)?;
+        check_name_list(parts.iter().map(|part| part.name.as_str()))?;
         let place = |part: &Part| match &part.content {
             Content::File { place, .. } => Some(place.clone()),
             Content::Text(_) => None,
@@ -61,6 +63,8 @@ impl Turn {
 
     /// The fields of the query.
     pub(crate) fn query(&self) -> Result<Vec<(String, String)>, TurnError> {
-        Ok(decode_form(self.request.query.as_bytes())?)
+        let fields = decode_form(self.request.query.as_bytes())?;
+        check_name_list(fields.iter().map(|(name, _)| name.as_str()))?;
+        Ok(fields)
     }
 }
