@@ -6,7 +6,8 @@ for (let round = 0; round < 120; round++) {
   let text = letters(n, alphabet), sought = letters(m, alphabet);
   const at = draw(n + 1);
   if (draw(3) > 0) text = text.slice(0, at) + sought + text.slice(at) + sought;
-  if (draw(3) === 0) { sought = letters(1 + draw(3), alphabet).repeat(150); text = sought.repeat(8); }
+  if (draw(3) === 0) { sought = letters(1 + draw(3), alphabet).repeat(150);
+    text = sought.repeat(8); }
   const froms = [undefined, 0, draw(n + 9), -3, NaN, Infinity, 1.7, n];
   const instead = ['x', '$$', '[$&]', '$1$<a>', '$', '', "<$'>", '<$`>'][draw(8)];
   const from = froms[draw(froms.length)];
@@ -16,12 +17,15 @@ for (let round = 0; round < 120; round++) {
     text.lastIndexOf(sought),
     said(() => JSON.stringify(text.split(sought, limit).map((p) => [p.length, p.slice(0, 3)]))),
     said(() => text.replace(sought, instead)),
-    said(() => text.length < 2000 ? text.replaceAll(sought, instead) : text.replaceAll(sought, 'x')),
-    said(() => text.replaceAll(sought, (match, place, whole) => place + match.length + (whole === text))),
+    said(() => text.length < 2000 ? text.replaceAll(sought, instead) : text.replaceAll(sought,
+      'x')),
+    said(() => text.replaceAll(sought, (match, place,
+      whole) => place + match.length + (whole === text))),
   );
 }
 for (const odd of [undefined, null, 1, /a/, [], ['a'], { toString: () => 'a' }, Symbol.iterator]) {
-  for (const name of ['includes', 'indexOf', 'lastIndexOf', 'split', 'replace', 'replaceAll', 'match', 'search', 'localeCompare', 'normalize']) {
+  for (const name of ['includes', 'indexOf', 'lastIndexOf', 'split', 'replace', 'replaceAll',
+    'match', 'search', 'localeCompare', 'normalize']) {
     out.push(said(() => String('banana undefined null 1'[name](odd, 'x'))));
     out.push(said(() => String(''[name].call(odd, 'a', 'x'))));
     out.push(''[name].length, ''[name].name);
