@@ -59,14 +59,16 @@ const VERSION: &str = concat!("sarsen ", env!("CARGO_PKG_VERSION"), "\n");
 
 fn main() -> ExitCode {
     let exit = match cli::parse(std::env::args_os().skip(1)) {
-        Ok(command) => run(command),
+        Ok(command) => {
+            private::keep(&command);
+            run(command)
+        }
         Err(error) => fail(&format_args!("{error}; see `sarsen help`"), Exit::Usage),
     };
     exit.into()
 }
 
 fn run(command: Command) -> Exit {
-    private::keep(&command);
     if let Command::Bench(_) | Command::Run(_) | Command::Siege(_) | Command::NullServer(_) =
         command
     {

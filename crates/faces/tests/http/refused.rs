@@ -182,7 +182,8 @@ fn a_document_that_ends_like_a_refusal_is_served_whole() {
     for fields in ["connection: close\r\n", ""] {
         for before in ["", "before "] {
             let content = format!(
-                "{before}HTTP/1.1 400 Bad Request\r\n{fields}content-length: 0\r\ndate: {date}\r\n\r\n"
+                "{before}HTTP/1.1 400 Bad Request\r\n{fields}content-length: 0\r\n\
+                 date: {date}\r\n\r\n"
             );
             let about = format!("Content-Type: text/x\r\nContent-Length: {}\r\n", content.len());
             let mut client = site.connect();
