@@ -215,7 +215,7 @@ fn a_damaged_log_says_which_commits_are_lost_and_what_stands_behind() {
 }
 
 #[test]
-fn a_list_of_tables_that_is_not_whole_keeps_the_engine_closed() {
+fn a_list_of_tables_that_is_not_whole_keeps_the_engine_closed_unless_an_earlier_one_will_do() {
     let place = Place::new();
     fill(&place);
     let before = files(&place.path().join("engine"));
@@ -231,7 +231,9 @@ fn a_list_of_tables_that_is_not_whole_keeps_the_engine_closed() {
         let (copied, report) = damage(&place, file, 9);
         let text = report.findings.join("\n");
         assert!(text.contains("checksum") || text.contains("No such file"), "{name}: {text}");
-        assert!(text.contains("lost: every document"), "{text}");
+        // One to which the log goes back may be there still.
+        let goes_back = text.contains("is whole: opening goes back to it");
+        assert!(goes_back || text.contains("lost: every document"), "{text}");
         assert_eq!(files(&copied.path().join("engine")).len(), before.len(), "nothing is removed");
     }
 }

@@ -15,7 +15,8 @@ pub struct Site {
     pub server: Server,
     pub repository: Arc<Repository>,
     folder: TempDir,
-    /// What its clock goes before the true one, in milliseconds.
+    /// What its clock goes before an hour ago, in milliseconds: however much time a test lets pass,
+    /// nothing is written in the machine's future.
     ahead_ms: Arc<AtomicU64>,
 }
 
@@ -52,7 +53,7 @@ impl Site {
         let options = Options {
             folder: folder.path().join("data"),
             memory_bytes: 64 << 20,
-            clock: Arc::new(move || Timestamp(now().0 + ahead.load(Ordering::Relaxed))),
+            clock: Arc::new(move || Timestamp(now().0 - HOUR_MS + ahead.load(Ordering::Relaxed))),
         };
         let (repository, _) = Repository::open_with(options, opening).unwrap();
         let mut options = ServerOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)));
@@ -122,6 +123,8 @@ impl Drop for SetAtEnd<'_> {
         self.0.store(true, Ordering::Relaxed);
     }
 }
+
+const HOUR_MS: u64 = 3_600_000;
 
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();

@@ -231,6 +231,31 @@ mod tests {
     }
 
     #[test]
+    fn short_texts_are_not_looked_at() {
+        let names = alike(NAMES_ALIKE_MAX + 1);
+        let members: Vec<_> = names.iter().map(|name| format!("\"{name}\":0")).collect();
+        let text = members.join(",");
+        let padded = |bytes: usize| format!("{text}{}", " ".repeat(bytes - text.len()));
+        assert_eq!(check_names(&padded(NAMES_TEXT_BYTES_MIN - 1)), Ok(()));
+        assert!(check_names(&padded(NAMES_TEXT_BYTES_MIN)).is_err());
+    }
+
+    #[test]
+    fn names_are_compared_within_a_window() {
+        let names = alike(NAMES_ALIKE_MAX + 1);
+        let others = (0..).map(|n| format!("k{n}")).filter(|name| place(name, false, 16) != 7);
+        let others: Vec<String> = others.take(NAMES_WINDOW).collect();
+        let check = |between: usize| {
+            let (last, first) = names.split_last().expect("names");
+            let all = first.iter().chain(&others[..between]).chain([last]);
+            let all: Vec<&str> = all.map(String::as_str).collect();
+            check_name_list(all.into_iter())
+        };
+        assert!(check(NAMES_WINDOW - NAMES_ALIKE_MAX - 1).is_err());
+        assert_eq!(check(NAMES_WINDOW), Ok(()));
+    }
+
+    #[test]
     fn numbers_that_are_filed_alike_are_refused() {
         let alike = (0..1_u32 << 31).filter(|n| place(&n.to_string(), false, 13) == 5);
         let names: Vec<_> = alike.take(NAMES_ALIKE_MAX + 1).map(|n| n.to_string()).collect();

@@ -6,9 +6,13 @@ use super::topics;
 
 const TITLE: &str = "Sarsen: documents, the application that uses them, and HTTP, in one binary.";
 
-/// Commands that stand in the row of another: that of `submit`, of `verify`, of `backup`.
-const BESIDE: [&[&str]; 3] =
-    [&["status", "wait", "cancel", "log", "queue"], &["stats", "export", "import"], &["restore"]];
+/// Commands that stand in the row of another: that of `submit`, of `verify`, of `backup`, of `run`.
+const BESIDE: [&[&str]; 4] = [
+    &["status", "wait", "cancel", "log", "queue"],
+    &["stats", "export", "import"],
+    &["restore"],
+    &["replay"],
+];
 
 /// The list of commands.
 pub fn overview() -> String {

@@ -68,7 +68,7 @@ impl RunArguments {
 pub const SPEC: Spec<RunArguments> = Spec {
     name: "run",
     usage: "SCENARIO",
-    about: "Carry out a scenario and report what the servers did.",
+    about: "Carry out a scenario, report on the servers. Or: replay.",
     arguments: &[Argument {
         name: "SCENARIO",
         about: "a file, or one that ships: see docs/scenarios.md",

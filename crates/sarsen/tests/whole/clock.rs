@@ -5,6 +5,7 @@ use crate::harness::{Server, Site};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 const APP: &str = r#"
 import { App } from "sarsen";
@@ -95,6 +96,35 @@ fn seconds(server: &Server, path: &str, field: &str) -> u64 {
     seconds.trim().parse().unwrap_or_else(|_| panic!("{text} is no date"))
 }
 
+/// How long the repository says that passed between two writes, in milliseconds, and how long did
+/// at the least.
+fn told_and_true(server: &Server) -> (u64, u64) {
+    let mut client = server.connect();
+    let mut write = |key: &str| {
+        let path = format!("/db/ticks/{key}");
+        assert!(client.put_json(&path, "1").expect("a reply").status < 300);
+    };
+    write("a");
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_secs(4));
+    let passed = begun.elapsed();
+    write("b");
+    let list = server.get("/db/ticks").json();
+    let updated = |at: usize| {
+        let text = list["documents"][at]["updated"].as_str().expect("a time").to_owned();
+        let read = Command::new("date").args(["-u", "-d", &text, "+%s%3N"]).output();
+        let ms = String::from_utf8(read.expect("date").stdout).expect("UTF-8");
+        ms.trim().parse::<u64>().unwrap_or_else(|_| panic!("{text} is no time"))
+    };
+    (updated(1) - updated(0), u64::try_from(passed.as_millis()).expect("seconds"))
+}
+
+/// While it is ahead of the time of day, seven eighths of the time that passes are told.
+fn assert_time_passes(server: &Server) {
+    let (told, passed) = told_and_true(server);
+    assert!(told + 1 >= passed / 8 * 7, "{told} ms were told, {passed} ms passed");
+}
+
 #[test]
 fn nothing_stands_still_when_the_clock_is_set_back_an_hour() {
     let site = Site::bare();
@@ -111,11 +141,13 @@ fn nothing_stands_still_when_the_clock_is_set_back_an_hour() {
     let dates = ["date", "last-modified"].map(|field| seconds(&server, "/db/notes/a", field));
     assert!(dates[1] < written - 3_000, "the clock was set back: {dates:?}");
     assert!(dates[1] <= dates[0], "{dates:?}");
+    assert_time_passes(&server);
     all_happens(&server, "back");
     server.kill();
     // And by another hour while nothing runs.
     time.set("-7200s");
     let server = time.start(&site);
+    assert_time_passes(&server);
     all_happens(&server, "between");
     assert!(server.logged().contains("behind the latest commit"));
     assert!(server.stop().success());
