@@ -113,6 +113,7 @@ impl<'s> Found<'s> {
     /// Notes that it was used: it counts when room is made, and for [`Found::idle`].
     #[inline]
     pub fn mark_fetched(&mut self) {
+        self.state.note_use(self.place);
         self.header.set_fetched(true);
         self.header.set_uses(self.header.uses() + 1);
         self.header.used = self.now;

@@ -20,6 +20,7 @@
 
 #![forbid(unsafe_code)]
 
+mod asked;
 mod cache;
 mod entry;
 mod expires;

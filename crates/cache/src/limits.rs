@@ -55,6 +55,10 @@ pub(crate) const NEW_PERCENT_MIN: usize = 10;
 /// The most that it becomes, however much is missed of what was new.
 pub(crate) const NEW_PERCENT_MAX: usize = 97;
 
+/// Keys of a shard that are known as asked for and not found: as many as clients ask for before
+/// they store the first. Of more, some count as not asked for when they are stored.
+pub(crate) const ASKED_KEYS: usize = 256;
+
 /// Times the mean size above which an item needs as many uses as count to stay, and does not count
 /// as proven when it comes back: in its room several others could stay. Above the mean it needs
 /// two.

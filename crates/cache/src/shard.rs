@@ -322,6 +322,7 @@ impl State {
         let queue = match &old {
             Some((place, old)) => {
                 header.set_uses(old.uses() + 1);
+                self.note_use(*place);
                 self.queue_of(*place)
             }
             None => self.queue_for(key.hash, bytes),
@@ -347,6 +348,7 @@ impl State {
         }
         header.room = old.room;
         header.set_uses(old.uses() + 1);
+        self.note_use(place);
         self.pages.set_header(place, header);
         self.pages.write_across(place, header.front_bytes(), value);
         self.note_expiry(place, header);

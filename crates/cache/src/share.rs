@@ -2,6 +2,10 @@
 //! the queue whose items are missed, as in ARC (Megiddo and Modha, FAST 2003): a key that was
 //! thrown out of one queue and is asked for soon after would have been found if that queue had
 //! more.
+//!
+//! Misses come late where items are written to be read once, much later: what is missed is thrown
+//! out long before. So the share also grows, up to what it was at first, when new items are written
+//! to be read later while nobody uses what had proved itself.
 
 use crate::ghosts::{Ghosts, Missed};
 use crate::limits::{NEW_PERCENT_FIRST, NEW_PERCENT_MAX, NEW_PERCENT_MIN};
@@ -13,15 +17,38 @@ const ITEMS_PER_MISS: usize = 4;
 /// How many times as much one counts, at most, because fewer of its queue are known.
 const WEIGHT_MAX: usize = 16;
 
+/// Items stored to be read later for each use of a proven one; if there are more, the proven ones
+/// count as out of use.
+const STORED_PER_USE: usize = 16;
+
 pub(crate) struct Share {
     /// Bytes of pages above which the queue of what is new gives some away.
     pub new_bytes: usize,
+    /// Items stored to be read later since what had proved itself was used, at most as many as fit.
+    unused: usize,
 }
 
 impl Share {
     /// What it is at first, of `whole` bytes.
     pub fn new(whole: usize) -> Self {
-        Self { new_bytes: whole / 100 * NEW_PERCENT_FIRST }
+        Self { new_bytes: whole / 100 * NEW_PERCENT_FIRST, unused: 0 }
+    }
+
+    /// An item of so many bytes was stored under a new key that nobody had asked for: to be read
+    /// later. Items take `each` bytes in the mean. If as many were as new items have room for, all
+    /// of these are younger than the last use of a proven one, and the new one adds to their room.
+    pub fn stored_unasked(&mut self, bytes: usize, each: usize, whole: usize) {
+        self.unused = (self.unused + 1).min(whole / each.max(1));
+        let is_most = self.new_bytes >= whole / 100 * NEW_PERCENT_FIRST;
+        if self.unused * each > self.new_bytes && !is_most {
+            self.new_bytes += bytes;
+        }
+    }
+
+    /// An item was used that had proved itself.
+    #[inline]
+    pub fn used_proven(&mut self) {
+        self.unused = self.unused.saturating_sub(STORED_PER_USE);
     }
 
     /// Moves for an item that is missed, where items take `each` bytes in the mean.
@@ -86,6 +113,29 @@ mod tests {
         let before = share.new_bytes;
         share.adapt(missed, &with_ghosts(3_000, 10), 100, WHOLE);
         assert_eq!(before - share.new_bytes, 100 * ITEMS_PER_MISS * WEIGHT_MAX);
+    }
+
+    #[test]
+    fn it_grows_to_the_first_while_what_had_proved_itself_is_not_used() {
+        let (small, first) = (WHOLE / 100 * NEW_PERCENT_MIN, WHOLE / 100 * NEW_PERCENT_FIRST);
+        for (stored_per_use, grows) in [(STORED_PER_USE / 2, false), (STORED_PER_USE * 2, true)] {
+            let mut share = Share { new_bytes: small, unused: 0 };
+            for n in 0..WHOLE / 50 {
+                if n == small / 100 {
+                    assert_eq!(share.new_bytes, small);
+                }
+                share.stored_unasked(100, 100, WHOLE);
+                if n % stored_per_use == 0 {
+                    share.used_proven();
+                }
+            }
+            let grown = if grows { first..first + 100 } else { small..small + 1 };
+            assert!(grown.contains(&share.new_bytes), "{} after {stored_per_use}", share.new_bytes);
+        }
+        let most = WHOLE / 100 * NEW_PERCENT_MAX;
+        let mut share = Share { new_bytes: most, unused: 0 };
+        (0..WHOLE / 50).for_each(|_| share.stored_unasked(100, 100, WHOLE));
+        assert_eq!(share.new_bytes, most);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the other queue, and so do those that come back soon; there an item that was used since goes
 //! round once more. An item that is larger than others must be used more.
 
+use crate::asked::AskedKeys;
 use crate::entry::{HEADER_BYTES, Header, Place};
 use crate::figures::Figures;
 use crate::ghosts::Ghosts;
@@ -26,6 +27,7 @@ pub(crate) struct State {
     pub counts: Figures,
     /// Everything that was stored before it is gone; 0: nothing is.
     pub flush_at: u32,
+    asked: AskedKeys,
     ghosts: Ghosts,
     share: Share,
     trials: Trials,
@@ -77,6 +79,7 @@ impl State {
             queues: [Queue::new(0), Queue::new(1)],
             counts: Figures::default(),
             flush_at: 0,
+            asked: AskedKeys::new(),
             ghosts: Ghosts::new(memory),
             share,
             trials: Trials::new(),
@@ -124,6 +127,9 @@ impl State {
     /// went before it could prove itself and was asked for since. One that had proved itself starts
     /// anew: if it came back at once, a loop longer than the memory would find nothing.
     pub fn queue_for(&mut self, hash: Hash, bytes: usize) -> usize {
+        if !self.asked.take(hash) {
+            self.share.stored_unasked(bytes, self.mean_bytes(), self.pages.count() * PAGE_BYTES);
+        }
         let is_proven = self.ghosts.take(hash) == Some(NEW) && self.price(bytes) < USES_MAX;
         if is_proven { PROVEN } else { NEW }
     }
@@ -212,6 +218,11 @@ impl State {
     /// Bytes of items that are alive.
     pub fn live_bytes(&self) -> usize {
         self.queues[NEW].bytes + self.queues[PROVEN].bytes
+    }
+
+    /// What an item takes in the mean.
+    fn mean_bytes(&self) -> usize {
+        self.live_bytes() / self.index.items().max(1)
     }
 
     /// All memory that it has, in bytes.
@@ -393,12 +404,21 @@ impl State {
         true
     }
 
+    /// Notes that an item was read or written again.
+    #[inline]
+    pub fn note_use(&mut self, place: Place) {
+        if self.queue_of(place) == PROVEN {
+            self.share.used_proven();
+        }
+    }
+
     /// Notes that a key was asked for that is not there.
     #[inline]
     pub fn miss(&mut self, hash: Hash) {
+        self.asked.note(hash);
         if let Some(missed) = self.ghosts.missed(hash) {
-            let each = self.live_bytes() / self.index.items().max(1);
-            self.share.adapt(missed, &self.ghosts, each, self.pages.count() * PAGE_BYTES);
+            let (each, whole) = (self.mean_bytes(), self.pages.count() * PAGE_BYTES);
+            self.share.adapt(missed, &self.ghosts, each, whole);
         }
     }
 

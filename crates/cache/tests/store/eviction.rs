@@ -99,6 +99,45 @@ fn it_learns_that_what_is_new_is_wanted() {
     assert!(hits >= 99, "{hits} %");
 }
 
+/// A cache that has learned to keep little of what is new is used for sessions alone from one
+/// moment on: the first of them must be found, though no miss has told yet that they are wanted.
+#[test]
+fn sessions_are_found_at_once_where_little_of_what_is_new_was_kept() {
+    let cache = cache(MEMORY);
+    let mut random = Random(9);
+    for n in 0..FITTING * 8 {
+        let bound = 1 + random.below(FITTING * 2);
+        ask(&cache, random.below(bound));
+        ask(&cache, 1 << 50 | n);
+    }
+    let (distance, count) = (FITTING * 6 / 10, FITTING * 12 / 10);
+    (0..distance).for_each(|n| write(&cache, 1 << 40 | n));
+    let mut hits = 0;
+    for n in distance..count {
+        write(&cache, 1 << 40 | n);
+        hits += u64::from(read(&cache, 1 << 40 | (n - distance)));
+    }
+    let asked = count - distance;
+    assert!(hits * 100 >= asked * 95, "{hits} of {asked}");
+}
+
+/// What is stored because somebody asked for it has had its reader: it takes no room from what had
+/// proved itself, however much of it there is.
+#[test]
+fn fills_take_nothing_from_what_had_proved_itself() {
+    let cache = cache(MEMORY);
+    let mut random = Random(11);
+    for n in 0..FITTING * 8 {
+        let bound = 1 + random.below(FITTING * 2);
+        ask(&cache, random.below(bound));
+        ask(&cache, 1 << 50 | n);
+    }
+    let before = cache.figures().queues[1].pages;
+    (0..FITTING * 2).for_each(|n| assert!(!ask(&cache, 1 << 51 | n)));
+    let after = cache.figures().queues[1].pages;
+    assert!(after * 100 >= before * 98, "{after} of {before} pages");
+}
+
 /// An item that was used stays while others are read once in a row.
 #[test]
 fn a_scan_takes_nothing_that_is_used() {
